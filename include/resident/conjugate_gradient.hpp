@@ -60,40 +60,42 @@ struct Progress {
 };
 
 struct CgOptions {
-  double tolerance = 1e-8;            // stop when ‖b - A x‖₂ <= tolerance · ‖b‖₂ ...
-  double absolute_tolerance = 0;      // ... or <= this
-  std::int64_t max_iterations = 0;    // 0: ten times the rows, at least 1000
+  double tolerance = 1e-8;          // stop when ‖b - A x‖₂ <= tolerance · ‖b‖₂ ...
+  double absolute_tolerance = 0;    // ... or <= this
+  std::int64_t max_iterations = 0;  // 0: ten times the rows, at least 1000
   double time_limit = std::numeric_limits<double>::infinity();  // seconds, of the solve
   Preconditioner preconditioner = Preconditioner::jacobi;
   Recurrence recurrence = Recurrence::automatic;
   CachePolicy cache = CachePolicy::all;
   DeviceKind device = DeviceKind::automatic;
-  int gpu = 0;                        // index among list_devices().gpus
-  int threads = 0;                    // of the CPU team; 0: all that the process may use
-  CsrChecks checks = {};              // made once, when the solver is constructed
-  bool history = false;               // record ‖r‖₂ of every iteration
+  int gpu = 0;            // index among list_devices().gpus
+  int threads = 0;        // of the CPU team; 0: all that the process may use
+  CsrChecks checks = {};  // made once, when the solver is constructed
+  bool history = false;   // record ‖r‖₂ of every iteration
   std::function<void(const Progress&)> progress = {};  // called from the solving or another thread
-  double progress_interval = 0.1;     // seconds between calls
-  const std::atomic<bool>* cancel = nullptr;  // raise it from any thread or signal handler
+  double progress_interval = 0.1;                      // seconds between calls
+  const std::atomic<bool>* cancel = nullptr;           // raise it from any thread or signal handler
 };
 
 struct SolveReport {
   StopReason reason = StopReason::iteration_limit;
   std::int64_t iterations = 0;
-  int restarts = 0;                  // residual replacements: restarts from the true residual
-  double residual_norm = 0;          // ‖b - A x‖₂, computed from the returned x
-  double rhs_norm = 0;               // ‖b‖₂
-  double setup_seconds = 0;          // of the constructor
-  double solve_seconds = 0;          // wall clock of this solve, transfers included
-  double iteration_seconds = 0;      // device time of the iterations alone (CPU: wall clock)
-  std::string device;                // "NVIDIA H200", "CPU, 2 threads"
-  std::string plan;                  // one line: team, recurrence, what is kept on chip
-  std::string detail;                // what exactly was found, where the reason alone says too little
-  std::vector<double> history;       // ‖r‖₂ after iteration 0, 1, ...; empty unless requested
+  int restarts = 0;              // residual replacements: restarts from the true residual
+  double residual_norm = 0;      // ‖b - A x‖₂, computed from the returned x
+  double rhs_norm = 0;           // ‖b‖₂
+  double setup_seconds = 0;      // of the constructor
+  double solve_seconds = 0;      // wall clock of this solve, transfers included
+  double iteration_seconds = 0;  // device time of the iterations alone (CPU: wall clock)
+  std::string device;            // "NVIDIA H200", "CPU, 2 threads"
+  std::string plan;              // one line: team, recurrence, what is kept on chip
+  std::string detail;            // what exactly was found, where the reason alone says too little
+  std::vector<double> history;   // ‖r‖₂ after iteration 0, 1, ...; empty unless requested
 
   bool converged() const { return reason == StopReason::converged; }
-  double relative_residual() const { return rhs_norm > 0 ? residual_norm / rhs_norm : residual_norm; }
-  std::string message() const;       // one sentence for people
+  double relative_residual() const {
+    return rhs_norm > 0 ? residual_norm / rhs_norm : residual_norm;
+  }
+  std::string message() const;  // one sentence for people
 };
 
 // Names as the command line spells them ("iteration_limit", "single_reduction", ...).
@@ -137,7 +139,7 @@ class ConjugateGradient {
   SolveReport solve(DeviceSpan<const T> b, DeviceSpan<T> x, CUstream_st* stream = nullptr);
 
   Index rows() const;
-  DeviceKind device() const;           // gpu or cpu
+  DeviceKind device() const;  // gpu or cpu
   const CgOptions& options() const;
 
  private:

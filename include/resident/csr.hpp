@@ -43,13 +43,14 @@ struct CsrMatrix {
 // Which properties validate() verifies. Later checks rely on the earlier ones: switch `offsets`,
 // `ranges` and `sorted` off only for a matrix that is known to have these properties.
 struct CsrChecks {
-  bool offsets = true;               // sizes agree, offsets start at 0 and do not decrease
-  bool ranges = true;                // 0 <= column < cols
-  bool sorted = true;                // columns strictly ascending within each row
-  bool structural_symmetry = true;   // square, and (i, j) stored whenever (j, i) is
-  bool numerical_symmetry = true;    // |a_ij - a_ji| <= symmetry_tolerance * max(|a_ij|, |a_ji|)
-  bool positive_diagonal = true;     // a_ii > 0, unless the whole row is zero
-  double symmetry_tolerance = 1e-10; // relative; rounding in the last printed digit is no asymmetry
+  bool offsets = true;              // sizes agree, offsets start at 0 and do not decrease
+  bool ranges = true;               // 0 <= column < cols
+  bool sorted = true;               // columns strictly ascending within each row
+  bool structural_symmetry = true;  // square, and (i, j) stored whenever (j, i) is
+  bool numerical_symmetry = true;   // |a_ij - a_ji| <= symmetry_tolerance * max(|a_ij|, |a_ji|)
+  bool positive_diagonal = true;    // a_ii > 0, unless the whole row is zero
+  double symmetry_tolerance =
+      1e-10;  // relative; rounding in the last printed digit is no asymmetry
 
   static CsrChecks none() { return {false, false, false, false, false, false, 0.0}; }
 };

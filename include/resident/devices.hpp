@@ -15,8 +15,8 @@ struct GpuInfo {
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
   std::size_t shared_bytes_per_multiprocessor = 0;
-  bool usable = false;     // this build holds code for it, and it can run cooperative kernels
-  std::string why_not;     // one sentence when it is not usable
+  bool usable = false;  // this build holds code for it, and it can run cooperative kernels
+  std::string why_not;  // one sentence when it is not usable
 };
 
 struct DeviceList {

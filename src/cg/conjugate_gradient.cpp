@@ -188,11 +188,17 @@ SolveReport ConjugateGradient<T>::solve(DeviceSpan<const T> b, DeviceSpan<T> x,
 }
 
 template <class T>
-Index ConjugateGradient<T>::rows() const { return backend_->rows; }
+Index ConjugateGradient<T>::rows() const {
+  return backend_->rows;
+}
 template <class T>
-DeviceKind ConjugateGradient<T>::device() const { return backend_->device(); }
+DeviceKind ConjugateGradient<T>::device() const {
+  return backend_->device();
+}
 template <class T>
-const CgOptions& ConjugateGradient<T>::options() const { return backend_->options; }
+const CgOptions& ConjugateGradient<T>::options() const {
+  return backend_->options;
+}
 
 template class ConjugateGradient<float>;
 template class ConjugateGradient<double>;
@@ -202,7 +208,8 @@ std::string SolveReport::message() const {
   const std::string residual =
       fmt::format("after {} iterations, relative residual {:.3e}", iterations, relative_residual());
   switch (reason) {
-    case StopReason::converged: return fmt::format("converged {}{}", residual, tail);
+    case StopReason::converged:
+      return fmt::format("converged {}{}", residual, tail);
     case StopReason::iteration_limit:
       return fmt::format("not converged: iteration limit reached {}{}", residual, tail);
     case StopReason::time_limit:
@@ -214,7 +221,8 @@ std::string SolveReport::message() const {
       return fmt::format("breakdown: a value that is not finite, seen {}{}", residual, tail);
     case StopReason::stagnated:
       return fmt::format("not converged: the true residual no longer falls, {}{}", residual, tail);
-    case StopReason::cancelled: return fmt::format("cancelled {}{}", residual, tail);
+    case StopReason::cancelled:
+      return fmt::format("cancelled {}{}", residual, tail);
     case StopReason::device_timeout:
       return fmt::format("the device passed a deadline {}{}", residual, tail);
   }

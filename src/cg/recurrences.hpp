@@ -32,9 +32,9 @@ namespace resident::cg {
 enum class Request : int { none = 0, cancel = 1, time_out = 2 };
 
 struct Sums {
-  double rr = 0;    // r·r in scaled variables: drives the recurrence
-  double norm2 = 0; // ‖r‖² in the user's variables: decides convergence
-  double rw = 0;    // r·w, single_reduction only
+  double rr = 0;     // r·r in scaled variables: drives the recurrence
+  double norm2 = 0;  // ‖r‖² in the user's variables: decides convergence
+  double rw = 0;     // r·w, single_reduction only
 };
 
 struct Limits {
@@ -170,8 +170,8 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
         return outcome;
       }
       if (exit == Exit::requested) {
-        outcome.reason = m.request() == Request::cancel ? StopReason::cancelled
-                                                        : StopReason::time_limit;
+        outcome.reason =
+            m.request() == Request::cancel ? StopReason::cancelled : StopReason::time_limit;
         return outcome;
       }
       if (exit == Exit::claimed) {
@@ -187,8 +187,8 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
     started = true;
     exit = Recurrence::iterate(m, sums.rr, threshold2, limits, outcome);
     if (exit == Exit::not_finite || exit == Exit::indefinite) {
-      outcome.reason = exit == Exit::indefinite ? StopReason::indefinite_matrix
-                                                : StopReason::not_finite;
+      outcome.reason =
+          exit == Exit::indefinite ? StopReason::indefinite_matrix : StopReason::not_finite;
       return outcome;
     }
   }

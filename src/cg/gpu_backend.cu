@@ -1,0 +1,326 @@
+// The GPU backend: uploads the matrix once, then launches one cooperative kernel per solve.
+#include <cuda_runtime.h>
+#include <resident/devices.hpp>
+#include <resident/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "cg/backend.hpp"
+#include "cg/cg_kernel.cuh"
+#include "cg/merge_plan.hpp"
+#include "core/cuda_check.hpp"
+
+namespace resident::cg {
+namespace {
+
+// Chosen by measurement: see bench/results.
+using Tuning = MergeTuning<256, 7>;
+constexpr int kBlocksPerMultiprocessor = 4;
+
+// A history longer than this is cut: 32 MB of device memory.
+constexpr std::int64_t kHistoryCapacity = std::int64_t{1} << 22;
+
+// values[k] *= scale[row] * scale[column]; the product of the scales comes first, so that the
+// result is as symmetric as the matrix was. One thread per nonzero.
+template <class T>
+__global__ void scale_values(const Offset* row_offsets, Index rows, const Index* columns, T* values,
+                             const T* scale) {
+  const Offset nonzeros = row_offsets[rows];
+  const Offset stride = Offset{gridDim.x} * blockDim.x;
+  for (Offset k = Offset{blockIdx.x} * blockDim.x + threadIdx.x; k < nonzeros; k += stride) {
+    Index low = 0, high = rows;  // the row of k is the last one that starts at or before k
+    while (high - low > 1) {
+      const Index middle = low + (high - low) / 2;
+      if (row_offsets[middle] <= k) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    values[k] *= scale[low] * scale[columns[k]];
+  }
+}
+
+GpuInfo usable_gpu(int index) {
+  const DeviceList list = list_devices();
+  if (list.gpus.empty()) {
+    throw Error(ErrorCategory::device,
+                "a GPU was asked for, but there is none: " + list.why_no_gpu);
+  }
+  if (index >= static_cast<int>(list.gpus.size())) {
+    throw Error(ErrorCategory::device, "GPU " + std::to_string(index) +
+                                           " was asked for, but this machine has " +
+                                           std::to_string(list.gpus.size()));
+  }
+  const GpuInfo& gpu = list.gpus[static_cast<std::size_t>(index)];
+  if (!gpu.usable) {
+    throw Error(ErrorCategory::device, "GPU " + std::to_string(index) + " (" + gpu.name +
+                                           ") cannot be used: " + gpu.why_not);
+  }
+  return gpu;
+}
+
+template <class T>
+DeviceBuffer<T> upload(std::span<const T> host) {
+  DeviceBuffer<T> buffer(host.size());
+  if (!host.empty()) {
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpy(buffer.get(), host.data(), buffer.bytes(), cudaMemcpyHostToDevice));
+  }
+  return buffer;
+}
+
+// What the grid can use: all multiprocessors, as many blocks on each as registers allow, and an
+// equal share of the shared memory for each.
+template <class Kernel>
+GridCapacity grid_capacity(Kernel kernel, int gpu) {
+  const auto attribute = [gpu](cudaDeviceAttr which) {
+    int value = 0;
+    RESIDENT_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, gpu));
+    return value;
+  };
+  cudaFuncAttributes function;
+  RESIDENT_CUDA_CHECK(cudaFuncGetAttributes(&function, kernel));
+  const int per_multiprocessor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  const int reserved = attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  const int largest_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const int fixed = static_cast<int>(function.sharedSizeBytes) + reserved;
+  // The hardware hands shared memory out in units of 1 KiB.
+  const int share =
+      std::min(per_multiprocessor / kBlocksPerMultiprocessor, largest_block + reserved);
+  const int usable = share / 1024 * 1024 - fixed;
+  if (usable <= 0) throw Error(ErrorCategory::device, "the GPU has too little shared memory");
+  RESIDENT_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, usable));
+  int blocks = 0;
+  RESIDENT_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, Tuning::threads, static_cast<std::size_t>(usable)));
+  if (blocks == 0) throw Error(ErrorCategory::device, "the kernel does not fit on the GPU");
+  return {attribute(cudaDevAttrMultiProcessorCount), blocks, static_cast<std::size_t>(usable)};
+}
+
+template <class T, class Recurrence>
+class GpuBackend final : public CgBackend<T> {
+ public:
+  // `gpu` is the current device.
+  GpuBackend(const GpuInfo& gpu, CsrView<T> a, std::span<const T> scale, const CgOptions& options)
+      : gpu_(gpu) {
+    this->options = options;
+    const auto rows = static_cast<std::size_t>(a.rows);
+    row_offsets_ = upload(a.row_offsets);
+    columns_ = upload(a.columns);
+    values_ = upload(a.values);
+    if (!scale.empty()) {
+      scale_ = upload(scale);
+      scale_values<<<4 * gpu_.multiprocessors, 256, 0, stream_.get()>>>(
+          row_offsets_.get(), a.rows, columns_.get(), values_.get(), scale_.get());
+      RESIDENT_CUDA_CHECK(cudaGetLastError());
+    }
+    plan_ = plan_merge(a.row_offsets, grid_capacity(kernel(), gpu_.index), Tuning::tile(),
+                       vectors_per_row<Recurrence>(), sizeof(T), options.cache);
+    const int blocks = static_cast<int>(plan_.blocks.size());
+    ranges_ = upload(std::span<const BlockRange>(plan_.blocks));
+    for (DeviceBuffer<T>* vector : {&b_, &solution_, &x_, &r_, &p_, &s_}) {
+      *vector = DeviceBuffer<T>(rows);
+    }
+    if constexpr (Recurrence::residual_is_multiplied) w_ = DeviceBuffer<T>(rows);
+    carries_ = DeviceBuffer<T>(plan_.blocks.size());
+    slots_ = DeviceBuffer<double>(team_slots(blocks));
+    requests_ = DeviceBuffer<int>(2);
+    control_ = DeviceBuffer<TeamControl>(1);
+    outcome_ = DeviceBuffer<Outcome>(1);
+    if (options.history) {
+      history_ = DeviceBuffer<double>(
+          static_cast<std::size_t>(std::min(kHistoryCapacity, options.max_iterations + 1)));
+    }
+    RESIDENT_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
+  }
+
+  DeviceKind device() const override { return DeviceKind::gpu; }
+
+  SolveReport solve(std::span<const T> b, std::span<T> x) override {
+    const auto start = std::chrono::steady_clock::now();
+    const DeviceGuard guard(gpu_.index);
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpyAsync(b_.get(), b.data(), b.size_bytes(), cudaMemcpyHostToDevice, stream_.get()));
+    RESIDENT_CUDA_CHECK(cudaMemcpyAsync(solution_.get(), x.data(), x.size_bytes(),
+                                        cudaMemcpyHostToDevice, stream_.get()));
+    SolveReport report = run(b_.get(), solution_.get(), stream_.get());
+    RESIDENT_CUDA_CHECK(cudaMemcpyAsync(x.data(), solution_.get(), x.size_bytes(),
+                                        cudaMemcpyDeviceToHost, stream_.get()));
+    RESIDENT_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
+    report.solve_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return report;
+  }
+
+  SolveReport solve(DeviceSpan<const T> b, DeviceSpan<T> x, CUstream_st* stream) override {
+    const auto start = std::chrono::steady_clock::now();
+    const DeviceGuard guard(gpu_.index);
+    SolveReport report = run(b.data, x.data, stream);
+    report.solve_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return report;
+  }
+
+ private:
+  static auto kernel() { return &cg_kernel<T, Recurrence, Tuning, kBlocksPerMultiprocessor>; }
+
+  SolveReport run(const T* b, T* x, cudaStream_t stream) {
+    const CgOptions& options = this->options;
+    TeamControl control = {};
+    control.time_out_request = static_cast<int>(Request::time_out);
+    control.progress_iteration = -1;
+    constexpr double kNoLimit = 9e9;  // seconds; more do not fit 64-bit nanoseconds
+    if (options.time_limit < kNoLimit) {
+      control.time_limit = static_cast<std::uint64_t>(std::max(1.0, options.time_limit * 1e9));
+    }
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpyAsync(control_.get(), &control, sizeof(control), cudaMemcpyHostToDevice, stream));
+    KernelArguments<T> arguments = {};
+    arguments.a = {row_offsets_.get(), columns_.get(), values_.get()};
+    arguments.scale = scale_.get();
+    arguments.b = b;
+    arguments.solution = x;
+    arguments.x = x_.get();
+    arguments.r = r_.get();
+    arguments.p = p_.get();
+    arguments.s = s_.get();
+    arguments.w = w_.get();
+    arguments.carries = carries_.get();
+    arguments.ranges = ranges_.get();
+    arguments.keep = plan_.residency;
+    arguments.layout = plan_.layout;
+    arguments.limits = {options.tolerance, options.absolute_tolerance, options.max_iterations};
+    arguments.slots = slots_.get();
+    arguments.requests = requests_.get();
+    arguments.control = control_.get();
+    arguments.history = history_.get();
+    arguments.history_capacity = static_cast<std::int64_t>(history_.size());
+    arguments.outcome = outcome_.get();
+    void* parameters[] = {&arguments};
+    RESIDENT_CUDA_CHECK(cudaEventRecord(before_.get(), stream));
+    RESIDENT_CUDA_CHECK(cudaLaunchCooperativeKernel(
+        reinterpret_cast<const void*>(kernel()), static_cast<unsigned>(plan_.blocks.size()),
+        Tuning::threads, parameters, plan_.layout.bytes, stream));
+    RESIDENT_CUDA_CHECK(cudaEventRecord(after_.get(), stream));
+    wait();
+    return report();
+  }
+
+  // Until the kernel has ended: passes on the cancellation flag, calls back with the progress.
+  void wait() {
+    const CgOptions& options = this->options;
+    if (options.cancel == nullptr && !options.progress) {
+      RESIDENT_CUDA_CHECK(cudaEventSynchronize(after_.get()));
+      return;
+    }
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const auto interval = std::chrono::duration<double>(options.progress_interval);
+    auto reported = start;
+    bool asked = false;
+    for (;;) {
+      const cudaError_t status = cudaEventQuery(after_.get());
+      if (status == cudaSuccess) return;
+      if (status != cudaErrorNotReady) RESIDENT_CUDA_CHECK(status);
+      if (!asked && options.cancel != nullptr && options.cancel->load()) {
+        asked = true;
+        const int request = static_cast<int>(Request::cancel);
+        RESIDENT_CUDA_CHECK(cudaMemcpyAsync(&control_.get()->request, &request, sizeof(request),
+                                            cudaMemcpyHostToDevice, side_stream_.get()));
+        RESIDENT_CUDA_CHECK(cudaStreamSynchronize(side_stream_.get()));
+      }
+      const auto now = Clock::now();
+      if (options.progress && now - reported >= interval) {
+        reported = now;
+        report_progress(std::chrono::duration<double>(now - start).count());
+      }
+      // Short solves are waited for without a pause.
+      if (now - start > std::chrono::milliseconds(5)) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    }
+  }
+
+  void report_progress(double seconds) {
+    TeamControl control;
+    RESIDENT_CUDA_CHECK(cudaMemcpyAsync(&control, control_.get(), sizeof(control),
+                                        cudaMemcpyDeviceToHost, side_stream_.get()));
+    RESIDENT_CUDA_CHECK(cudaStreamSynchronize(side_stream_.get()));
+    if (control.progress_iteration < 0) return;
+    this->options.progress({control.progress_iteration, std::sqrt(control.progress_value),
+                            std::sqrt(control.progress_reference), seconds});
+  }
+
+  SolveReport report() {
+    Outcome outcome;
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpy(&outcome, outcome_.get(), sizeof(outcome), cudaMemcpyDeviceToHost));
+    float milliseconds = 0;
+    RESIDENT_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, before_.get(), after_.get()));
+    SolveReport report;
+    report.reason = outcome.reason;
+    report.iterations = outcome.iterations;
+    report.restarts = outcome.restarts;
+    report.residual_norm = std::sqrt(outcome.norm2);
+    report.rhs_norm = std::sqrt(outcome.rhs_norm2);
+    report.iteration_seconds = 1e-3 * static_cast<double>(milliseconds);
+    report.device = gpu_.name;
+    report.plan = plan_.description + ", " + std::string(name(this->options.recurrence));
+    if (history_.size() > 0) {
+      const auto recorded = std::min<std::int64_t>(outcome.iterations + 1,
+                                                   static_cast<std::int64_t>(history_.size()));
+      report.history.resize(static_cast<std::size_t>(recorded));
+      RESIDENT_CUDA_CHECK(cudaMemcpy(report.history.data(), history_.get(),
+                                     report.history.size() * sizeof(double),
+                                     cudaMemcpyDeviceToHost));
+      for (double& norm : report.history) norm = std::sqrt(norm);
+    }
+    return report;
+  }
+
+  GpuInfo gpu_;
+  Stream stream_, side_stream_;
+  Event before_, after_;
+  MergePlan plan_;
+  DeviceBuffer<Offset> row_offsets_;
+  DeviceBuffer<Index> columns_;
+  DeviceBuffer<T> values_, scale_;
+  DeviceBuffer<T> b_, solution_, x_, r_, p_, s_, w_, carries_;
+  DeviceBuffer<BlockRange> ranges_;
+  DeviceBuffer<double> slots_, history_;
+  DeviceBuffer<int> requests_;
+  DeviceBuffer<TeamControl> control_;
+  DeviceBuffer<Outcome> outcome_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CgBackend<T>> make_gpu_backend(CsrView<T> a, std::span<const T> scale,
+                                               const CgOptions& options) {
+  CgOptions resolved = options;
+  if (resolved.recurrence == Recurrence::automatic) {
+    resolved.recurrence = Recurrence::single_reduction;
+  }
+  const GpuInfo gpu = usable_gpu(options.gpu);
+  const DeviceGuard guard(gpu.index);
+  if (resolved.recurrence == Recurrence::classic) {
+    return std::make_unique<GpuBackend<T, Classic>>(gpu, a, scale, resolved);
+  }
+  return std::make_unique<GpuBackend<T, SingleReduction>>(gpu, a, scale, resolved);
+}
+
+template std::unique_ptr<CgBackend<float>> make_gpu_backend(CsrView<float>, std::span<const float>,
+                                                            const CgOptions&);
+template std::unique_ptr<CgBackend<double>> make_gpu_backend(CsrView<double>,
+                                                             std::span<const double>,
+                                                             const CgOptions&);
+
+}  // namespace resident::cg
