@@ -4,6 +4,12 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# CMake before 3.25.2, Debian 12's among them, does not know that nvcc compiles C++20.
+if(CMAKE_VERSION VERSION_LESS 3.25.2)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+
 find_package(Threads REQUIRED)
 
 find_program(RESIDENT_CCACHE ccache)
