@@ -1,3 +1,4 @@
+// Maps a CSR matrix into Eigen, runs one of its solvers, and measures the residual independently.
 #include "reference/reference.hpp"
 
 #include <resident/error.hpp>
