@@ -228,6 +228,23 @@ TYPED_TEST(CsrTest, FindsOneFaultInALargeMatrix) {
   }
 }
 
+// No lower entry of the last rows leads to row 1, so nothing but a look at that row finds it.
+TYPED_TEST(CsrTest, FindsAnUpperEntryFarFromAllOthers) {
+  constexpr Index rows = 300'000;
+  CsrMatrix<TypeParam> a;
+  a.rows = a.cols = rows;
+  for (Index row = 0; row < rows; ++row) {
+    a.columns.push_back(row);
+    a.values.push_back(2);
+    if (row == 0) {
+      a.columns.push_back(rows - 1);
+      a.values.push_back(1);
+    }
+    a.row_offsets.push_back(std::ssize(a.columns));
+  }
+  EXPECT_COMPLAINT("entry (1, 300000) = 1 has no counterpart (300000, 1)", a);
+}
+
 // Entries far from the diagonal couple the ranges of different threads.
 TYPED_TEST(CsrTest, AgreesWithASearchForEveryEntry) {
   std::mt19937 random(7);
