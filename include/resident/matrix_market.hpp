@@ -14,8 +14,11 @@ namespace resident {
 
 // Reads a coordinate or array file, plain or gzip-compressed; "-" reads standard input. Fields
 // real, integer and pattern (every entry is 1); symmetries general, symmetric and skew-symmetric
-// (expanded to both triangles). Entries given more than once are summed. The result has sorted
-// columns. Throws Error(input) with file, line, what was found and what was expected.
+// (expanded to both triangles). Entries given more than once are summed in the order of the file;
+// zeros of an array file are not stored. The result has sorted columns and does not depend on the
+// number of threads. Values are correctly rounded; those too small for T become zero. Throws
+// Error(input) with file, line, what was found and what was expected. Nothing is allocated because
+// a header asks for it: a file may have at most 1,000,000 rows and four more per byte of text.
 template <class T>
 CsrMatrix<T> read_matrix_market(const std::filesystem::path& file);
 
@@ -25,10 +28,10 @@ std::vector<T> read_matrix_market_vector(const std::filesystem::path& file);
 
 enum class MatrixMarketSymmetry { general, symmetric };
 
-// Writes with 17 significant digits (9 for float) to a temporary file beside `file`, then renames:
-// an interrupted or failed write leaves no partial file. "-" writes standard output; a name that
-// ends in .gz is compressed. `symmetric` stores the lower triangle of a symmetric matrix.
-// Throws Error(output).
+// Writes with as many digits as it takes to read the same bits back, at most 17 significant ones (9
+// for float), to a temporary file beside `file`, then renames: a failed write leaves no partial
+// file. "-" writes standard output; a name that ends in .gz is compressed. `symmetric` stores the
+// lower triangle of a symmetric matrix. Throws Error(output).
 template <class T>
 void write_matrix_market(const std::filesystem::path& file, CsrView<T> a,
                          MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general);
