@@ -1,0 +1,16 @@
+// Standard output and small text files, written completely or with an error.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace resident::command {
+
+// Throws Error(output) if `file` cannot be written now: it is a folder, or it or its folder
+// refuses. For before long work, so that its result is not lost.
+void check_output(const std::filesystem::path& file);
+
+// All of `text`, or Error(output) and no change to the file. "-" is standard output.
+void write_text(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace resident::command
