@@ -1,11 +1,8 @@
-// Time per iteration of the CPU solver against Eigen's multi-threaded conjugate gradients, both
-// with the same threads, preconditioner and number of iterations. Matrix arguments replace the two
-// default systems; the last lines say how many times as fast as Eigen each recurrence is.
-//
-//   resident-bench-cpu --benchmark_repetitions=9 poisson3d:128:128:128
+// Time per iteration of the CPU solver beside that of Eigen's multi-threaded conjugate gradients,
+// with the same threads, preconditioner and number of iterations. The two take turns, so that
+// whatever else the machine does hits both; `speedup` is Eigen's time over ours.
 #include <resident/conjugate_gradient.hpp>
 #include <resident/devices.hpp>
-#include <resident/error.hpp>
 #include <resident/families.hpp>
 
 #include <benchmark/benchmark.h>
@@ -16,11 +13,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -30,132 +24,87 @@ constexpr std::int64_t iterations = 50;
 using EigenMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor, int>;
 using EigenSolver = Eigen::ConjugateGradient<EigenMatrix, Eigen::Lower | Eigen::Upper>;
 
-// One family member, and b = A·1.
-struct System {
-  std::string name;
-  resident::CsrMatrix<double> a;
-  std::vector<double> b;
-
-  explicit System(const std::string& family)
-      : name(family), a(resident::generate<double>(family)), b(static_cast<std::size_t>(a.rows)) {
-    const std::vector<double> ones(b.size(), 1.0);
-    resident::multiply<double>(a, ones, b);
-  }
-};
-
 EigenMatrix eigen_matrix(const resident::CsrMatrix<double>& a) {
   const std::vector<int> offsets(a.row_offsets.begin(), a.row_offsets.end());
   return Eigen::Map<const EigenMatrix>(a.rows, a.cols, a.nonzeros(), offsets.data(),
                                        a.columns.data(), a.values.data());
 }
 
-void time_eigen(benchmark::State& state, const System& system, int threads) {
-  Eigen::setNbThreads(threads);
-  const EigenMatrix a = eigen_matrix(system.a);
-  const Eigen::Map<const Eigen::VectorXd> b(system.b.data(), a.rows());
-  EigenSolver solver(a);
-  solver.setTolerance(0);
-  solver.setMaxIterations(iterations);
-  for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
-    const Eigen::VectorXd x = solver.solve(b);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    benchmark::DoNotOptimize(x.data());
-    state.SetIterationTime(elapsed.count() / static_cast<double>(solver.iterations()));
-  }
-}
+// One matrix in both forms, and b = A·1.
+struct System {
+  resident::CsrMatrix<double> a;
+  EigenMatrix eigen;
+  std::vector<double> b;
 
-void time_resident(benchmark::State& state, const System& system, int threads,
-                   resident::Recurrence recurrence) {
-  resident::ConjugateGradient<double> solver(system.a, {.tolerance = 0,
-                                                        .max_iterations = iterations,
-                                                        .recurrence = recurrence,
-                                                        .device = resident::DeviceKind::cpu,
-                                                        .threads = threads,
-                                                        .checks = resident::CsrChecks::none()});
-  std::vector<double> x(system.b.size());
-  for (auto _ : state) {
-    x.assign(x.size(), 0.0);
-    const resident::SolveReport report = solver.solve(system.b, x);
-    state.SetIterationTime(report.solve_seconds / static_cast<double>(report.iterations));
+  explicit System(const std::string& family)
+      : a(resident::generate<double>(family)),
+        eigen(eigen_matrix(a)),
+        b(static_cast<std::size_t>(a.rows)) {
+    const std::vector<double> ones(b.size(), 1.0);
+    resident::multiply<double>(a, ones, b);
   }
-}
-
-// Prints the usual table, and keeps the medians.
-class Reporter : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& run : runs) {
-      if (run.aggregate_name == "median") {
-        medians_[run.run_name.function_name] = run.GetAdjustedRealTime();
-      }
-    }
-  }
-
-  double median(const std::string& name) const {
-    const auto found = medians_.find(name);
-    return found == medians_.end() ? 0 : found->second;
-  }
-
- private:
-  std::map<std::string, double> medians_;
 };
 
-void print_ratios(const Reporter& reporter, const std::vector<std::unique_ptr<System>>& systems) {
-  for (const auto& system : systems) {
-    for (const char* recurrence : {"/classic", "/single_reduction"}) {
-      const double eigen = reporter.median(system->name + "/eigen");
-      const double ours = reporter.median(system->name + recurrence);
-      if (!(eigen > 0 && ours > 0)) continue;
-      std::printf("%s%s: %.2f times as fast as Eigen\n", system->name.c_str(), recurrence,
-                  eigen / ours);
-    }
-  }
+// Generated once for all repetitions.
+const System& system_named(const std::string& family) {
+  static std::map<std::string, System> systems;
+  return systems.try_emplace(family, family).first->second;
 }
 
-void register_benchmarks(const System& system, int threads) {
-  const auto add = [&](const char* solver, auto run) {
-    benchmark::RegisterBenchmark((system.name + "/" + solver).c_str(), run)
-        ->UseManualTime()
-        ->Unit(benchmark::kMillisecond)
-        ->Iterations(1)
-        ->Repetitions(7)
-        ->ReportAggregatesOnly();
-  };
-  add("eigen", [&system, threads](benchmark::State& s) { time_eigen(s, system, threads); });
-  for (const auto recurrence :
-       {resident::Recurrence::classic, resident::Recurrence::single_reduction}) {
-    add(std::string(resident::name(recurrence)).c_str(),
-        [&system, threads, recurrence](benchmark::State& s) {
-          time_resident(s, system, threads, recurrence);
-        });
-  }
+double eigen_iteration_seconds(EigenSolver& solver, const System& system) {
+  const Eigen::Map<const Eigen::VectorXd> b(system.b.data(), system.eigen.rows());
+  const auto start = std::chrono::steady_clock::now();
+  const Eigen::VectorXd x = solver.solve(b);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  benchmark::DoNotOptimize(x.data());
+  return elapsed.count() / static_cast<double>(solver.iterations());
 }
 
-int run(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  std::vector<std::string> names(argv + 1, argv + argc);
-  if (names.empty()) names = {"poisson3d:128:128:128", "box27:64:64:64"};
+double our_iteration_seconds(resident::ConjugateGradient<double>& solver, const System& system) {
+  std::vector<double> x(system.b.size(), 0.0);
+  const resident::SolveReport report = solver.solve(system.b, x);
+  return report.solve_seconds / static_cast<double>(report.iterations);
+}
+
+void cg_iteration(benchmark::State& state, const std::string& family,
+                  resident::Recurrence recurrence) {
+  const System& system = system_named(family);
   const int threads = resident::list_devices().cpu_threads;
-  std::vector<std::unique_ptr<System>> systems;
-  for (const std::string& name : names) {
-    systems.push_back(std::make_unique<System>(name));
-    register_benchmarks(*systems.back(), threads);
+  Eigen::setNbThreads(threads);
+  EigenSolver eigen(system.eigen);
+  eigen.setTolerance(0);
+  eigen.setMaxIterations(iterations);
+  resident::ConjugateGradient<double> ours(system.a, {.tolerance = 0,
+                                                      .max_iterations = iterations,
+                                                      .recurrence = recurrence,
+                                                      .device = resident::DeviceKind::cpu,
+                                                      .threads = threads,
+                                                      .checks = resident::CsrChecks::none()});
+  double eigen_seconds = 0, our_seconds = 0;
+  for (auto _ : state) {
+    eigen_seconds += eigen_iteration_seconds(eigen, system);
+    const double seconds = our_iteration_seconds(ours, system);
+    our_seconds += seconds;
+    state.SetIterationTime(seconds);
   }
-  Reporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  print_ratios(reporter, systems);
-  return 0;
+  state.counters["eigen_ms"] =
+      benchmark::Counter(1e3 * eigen_seconds, benchmark::Counter::kAvgIterations);
+  state.counters["speedup"] = eigen_seconds / our_seconds;
 }
+
+void in_turns(benchmark::internal::Benchmark* b) {
+  b->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(7);
+  b->ReportAggregatesOnly();
+}
+
+using enum resident::Recurrence;
+BENCHMARK_CAPTURE(cg_iteration, poisson3d_classic, "poisson3d:128:128:128", classic)
+    ->Apply(in_turns);
+BENCHMARK_CAPTURE(cg_iteration, poisson3d_single_reduction, "poisson3d:128:128:128",
+                  single_reduction)
+    ->Apply(in_turns);
+BENCHMARK_CAPTURE(cg_iteration, box27_classic, "box27:64:64:64", classic)->Apply(in_turns);
+BENCHMARK_CAPTURE(cg_iteration, box27_single_reduction, "box27:64:64:64", single_reduction)
+    ->Apply(in_turns);
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const resident::Error& error) {
-    std::fprintf(stderr, "resident-bench-cpu: %s\n", error.what());
-    return 1;
-  }
-}

@@ -3,20 +3,21 @@
 #include <cstddef>
 #include <variant>
 
+#include "cpu/lanes.hpp"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define RESIDENT_HAS_AVX2_VERSION 1
 #endif
 
-// A body is compiled into each version that calls it, for that version's instructions.
-#define RESIDENT_BODY __attribute__((always_inline))
-
 namespace resident::cpu {
 namespace {
 
+static_assert(slice_rows == lane_count);
+
 #ifdef RESIDENT_HAS_AVX2_VERSION
-template <auto Body, class... Args>
-__attribute__((target("avx2,fma"))) auto with_avx2(Args... args) {
-  return Body(args...);
+template <class Body>
+__attribute__((target("avx2,fma"))) auto run_with_avx2(const Body& body) {
+  return body.template operator()<4>();
 }
 
 bool processor_has_avx2() {
@@ -25,35 +26,89 @@ bool processor_has_avx2() {
 }
 #endif
 
-template <auto Body, class... Args>
-auto run(Args... args) {
+// Calls body<Width>() for as wide registers as the running processor has. The body must be a
+// RESIDENT_BODY, and call nothing else.
+template <class Body>
+auto run(const Body& body) {
 #ifdef RESIDENT_HAS_AVX2_VERSION
-  if (processor_has_avx2()) return with_avx2<Body>(args...);
+  if (processor_has_avx2()) return run_with_avx2(body);
 #endif
-  return Body(args...);
+  return body.template operator()<2>();
 }
 
-// Independent partial sums: as many as keep the multiply-add units busy, and a fixed order.
-constexpr int lanes = slice_rows;
+// Eight consecutive rows of vectors.
+template <int Width>
+struct Block {
+  std::size_t row;
 
-struct LaneSums {
-  double lane[lanes] = {};
-
-  RESIDENT_BODY inline double total() const {
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+  template <class T>
+  RESIDENT_BODY Lanes<Width, T> load(const T* vector, T) const {
+    return Lanes<Width, T>::load(vector + row);
+  }
+  template <class T>
+  RESIDENT_BODY void store(const Lanes<Width, T>& lanes, T* vector) const {
+    lanes.store(vector + row);
   }
 };
 
-// Calls step(row, lane) for every row, with constant lanes in whole blocks.
-template <class Step>
-RESIDENT_BODY inline void for_rows(RowRange rows, Step step) {
-  Index row = rows.begin;
-  for (; rows.end - row >= lanes; row += lanes) {
-    for (int l = 0; l < lanes; ++l) step(static_cast<std::size_t>(row + l), l);
+// The last rows of a range, fewer than eight; lanes without a row get a given value.
+template <int Width>
+struct Remainder {
+  std::size_t row;
+  int rows;
+
+  template <class T>
+  RESIDENT_BODY Lanes<Width, T> load(const T* vector, T otherwise) const {
+    T lane[lane_count];
+    for (int l = 0; l < lane_count; ++l) lane[l] = l < rows ? vector[row + l] : otherwise;
+    return Lanes<Width, T>::load(lane);
   }
-  for (int l = 0; row + l < rows.end; ++l) step(static_cast<std::size_t>(row + l), l);
+  template <class T>
+  RESIDENT_BODY void store(const Lanes<Width, T>& lanes, T* vector) const {
+    T lane[lane_count];
+    lanes.store(lane);
+    for (int l = 0; l < rows; ++l) vector[row + l] = lane[l];
+  }
+};
+
+// Calls step(block) for all rows, in order.
+template <int Width, class Step>
+RESIDENT_BODY inline void for_blocks(RowRange rows, const Step& step) {
+  auto row = static_cast<std::size_t>(rows.begin);
+  const auto end = static_cast<std::size_t>(rows.end);
+  for (; end - row >= lane_count; row += lane_count) step(Block<Width>{row});
+  if (row < end) step(Remainder<Width>{row, static_cast<int>(end - row)});
 }
+
+// Lanes without a row are zero, so that they add nothing to sums.
+template <class Block, class T>
+RESIDENT_BODY inline auto load(const Block& block, const T* vector) {
+  return block.load(vector, T(0));
+}
+
+// M r for the rows of a block, and its inverse.
+template <class Block, class T, class Vector>
+RESIDENT_BODY inline Vector precondition(const Block& block, const T* m, const Vector& r) {
+  return m == nullptr ? r : block.load(m, T(1)) * r;
+}
+template <class Block, class T, class Vector>
+RESIDENT_BODY inline Vector undo_precondition(const Block& block, const T* m, const Vector& u) {
+  return m == nullptr ? u : u / block.load(m, T(1));
+}
+
+template <int Width>
+struct NormSums {
+  Lanes<Width, double> rmr = Lanes<Width, double>::filled_with(0);
+  Lanes<Width, double> norm2 = Lanes<Width, double>::filled_with(0);
+
+  template <class T>
+  RESIDENT_BODY void add(const Lanes<Width, T>& r, const Lanes<Width, T>& mr) {
+    const auto wide = r.template to<double>();
+    rmr += wide * mr.template to<double>();
+    norm2 += wide * wide;
+  }
+  RESIDENT_BODY Norms total() const { return {rmr.total(), norm2.total()}; }
+};
 
 // Reads packed rows front to back.
 template <class Value, class Column>
@@ -64,26 +119,23 @@ struct Reader {
   const Value* values;
 };
 
-// The products of the next slice in `sum`; `in` points at the entry of its first row.
-template <class Sum, class T, class Value, class Column>
-RESIDENT_BODY inline void multiply_slice(Reader<Value, Column>& reader, Index width,
-                                         const T* __restrict in, Sum (&sum)[lanes]) {
-  const Value* __restrict values = reader.values;
-  for (int l = 0; l < lanes; ++l) sum[l] = 0;
+// The products of the next slice; `in` points at the entry of its first row.
+template <int Width, class Sum, class T, class Value, class Column>
+RESIDENT_BODY inline Lanes<Width, Sum> multiply_slice(Reader<Value, Column>& reader, Index width,
+                                                      const T* in) {
+  auto sum = Lanes<Width, Sum>::filled_with(0);
   for (Index k = 0; k < width; ++k) {
-    const T* __restrict shifted = in + reader.distances[k];
-    for (int l = 0; l < lanes; ++l) {
-      sum[l] += static_cast<Sum>(values[l]) * static_cast<Sum>(shifted[l]);
-    }
-    values += lanes;
+    sum +=
+        Lanes<Width, Sum>::load(reader.values) * Lanes<Width, Sum>::load(in + reader.distances[k]);
+    reader.values += slice_rows;
   }
-  reader.values = values;
+  return sum;
 }
 
 // The product of the next row, whose entry `in` points at.
 template <class Sum, class T, class Value, class Column>
 RESIDENT_BODY inline Sum multiply_row(Reader<Value, Column>& reader, Index length, const T* in) {
-  constexpr int chains = 4;
+  constexpr int chains = 4;  // of dependent additions
   Sum sum[chains] = {};
   const Value* values = reader.values;
   const Column* columns = reader.columns;
@@ -101,10 +153,11 @@ RESIDENT_BODY inline Sum multiply_row(Reader<Value, Column>& reader, Index lengt
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-// Calls finish(row, lane, product) for every owned row, and returns the product of the tail.
-template <class Sum, class T, class Value, class Column, class Finish>
+// Calls finish.slice(first row, products) or finish.row(row, product) for all owned rows, in order,
+// and returns the product of the tail.
+template <int Width, class Sum, class T, class Value, class Column, class Finish>
 RESIDENT_BODY inline Sum for_products(const PackedRows<Value, Column>& a, const T* in,
-                                      Finish finish) {
+                                      Finish& finish) {
   Reader<Value, Column> reader{a.distances.data(), a.lengths.data(), a.columns.data(),
                                a.values.data()};
   Index row = a.first_row;
@@ -112,147 +165,63 @@ RESIDENT_BODY inline Sum for_products(const PackedRows<Value, Column>& a, const 
     const Index end = row + group.rows;
     if (group.width == RowGroup::row_by_row) {
       for (; row < end; ++row)
-        finish(row, 0, multiply_row<Sum>(reader, *reader.lengths++, in + row));
+        finish.row(row, multiply_row<Sum>(reader, *reader.lengths++, in + row));
       continue;
     }
     for (; row < end; row += slice_rows) {
-      Sum sum[lanes];
-      multiply_slice(reader, group.width, in + row, sum);
-      for (int l = 0; l < lanes; ++l) finish(row + l, l, sum[l]);
+      finish.slice(row, multiply_slice<Width, Sum>(reader, group.width, in + row));
     }
     reader.distances += group.width;
   }
   return a.tail_length > 0 ? multiply_row<Sum>(reader, a.tail_length, in + row) : Sum(0);
 }
 
-template <class T, class Value, class Column>
-RESIDENT_BODY inline double multiply_packed(const PackedRows<Value, Column>* a,
-                                            const T* __restrict in, T* __restrict out,
-                                            double* carry) {
-  LaneSums dot;
-  const T tail = for_products<T>(*a, in, [&](Index row, int lane, T product) RESIDENT_BODY {
-    out[row] = product;
-    dot.lane[lane] += static_cast<double>(in[row]) * static_cast<double>(product);
-  });
-  *carry = static_cast<double>(tail);
-  double sum = dot.total();
-  if (a->tail_length > 0) sum += static_cast<double>(in[a->first_row + a->rows]) * *carry;
-  return sum;
-}
+// out = A in, and in·out on the way.
+template <int Width, class T>
+struct StoreProducts {
+  const T* in;
+  T* out;
+  Lanes<Width, double> slice_dot = Lanes<Width, double>::filled_with(0);
+  double row_dot = 0;
 
-template <class T, class Value, class Column>
-RESIDENT_BODY inline void subtract_packed(const PackedRows<Value, Column>* a, const T* __restrict x,
-                                          const T* __restrict b, T* __restrict r, double* carry) {
-  *carry = for_products<double>(*a, x, [&](Index row, int, double product) RESIDENT_BODY {
-    r[row] = static_cast<T>(static_cast<double>(b[row]) - product);
-  });
-}
-
-// Norms as a pass goes along.
-template <bool Preconditioned>
-struct NormSums {
-  LaneSums rmr, norm2;
-
-  template <class T>
-  RESIDENT_BODY inline void add(T r, T mr, int lane) {
-    const auto wide = static_cast<double>(r);
-    norm2.lane[lane] += wide * wide;
-    if constexpr (Preconditioned) rmr.lane[lane] += wide * static_cast<double>(mr);
+  RESIDENT_BODY void slice(Index row, const Lanes<Width, T>& products) {
+    products.store(out + row);
+    slice_dot += Lanes<Width, double>::load(in + row) * products.template to<double>();
   }
-  RESIDENT_BODY inline Norms total() const {
-    return {Preconditioned ? rmr.total() : norm2.total(), norm2.total()};
+  RESIDENT_BODY void row(Index row, T product) {
+    out[row] = product;
+    row_dot += static_cast<double>(in[row]) * static_cast<double>(product);
   }
 };
 
-// M r, and its inverse.
-template <bool Preconditioned, class T>
-RESIDENT_BODY inline T precondition(const T* m, std::size_t i, T r) {
-  if constexpr (Preconditioned) return m[i] * r;
-  return r;
-}
-template <bool Preconditioned, class T>
-RESIDENT_BODY inline T undo_precondition(const T* m, std::size_t i, T u) {
-  if constexpr (Preconditioned) return u / m[i];
-  return u;
-}
+// r = b - A x.
+template <int Width, class T>
+struct SubtractProducts {
+  const T* b;
+  T* r;
 
-template <class T, bool Preconditioned>
-RESIDENT_BODY inline Norms begin_classic_rows(RowRange rows, const T* __restrict m,
-                                              const T* __restrict r, T* __restrict p) {
-  NormSums<Preconditioned> norms;
-  for_rows(rows, [&](std::size_t i, int lane) RESIDENT_BODY {
-    p[i] = precondition<Preconditioned>(m, i, r[i]);
-    norms.add(r[i], p[i], lane);
-  });
-  return norms.total();
-}
-
-template <class T, bool Preconditioned>
-RESIDENT_BODY inline Norms descend_rows(RowRange rows, T alpha, const T* __restrict s,
-                                        const T* __restrict m, T* __restrict r) {
-  NormSums<Preconditioned> norms;
-  for_rows(rows, [&](std::size_t i, int lane) RESIDENT_BODY {
-    r[i] -= alpha * s[i];
-    norms.add(r[i], precondition<Preconditioned>(m, i, r[i]), lane);
-  });
-  return norms.total();
-}
-
-template <class T, bool Preconditioned>
-RESIDENT_BODY inline void advance_rows(RowRange rows, T alpha, T beta, const T* __restrict r,
-                                       const T* __restrict m, T* __restrict x, T* __restrict p) {
-  for_rows(rows, [&](std::size_t i, int) RESIDENT_BODY {
-    x[i] += alpha * p[i];
-    p[i] = precondition<Preconditioned>(m, i, r[i]) + beta * p[i];
-  });
-}
-
-template <class T, bool Preconditioned>
-RESIDENT_BODY inline Norms begin_single_reduction_rows(RowRange rows, const T* __restrict m,
-                                                       T* __restrict u, T* __restrict p,
-                                                       T* __restrict s) {
-  NormSums<Preconditioned> norms;
-  for_rows(rows, [&](std::size_t i, int lane) RESIDENT_BODY {
-    const T r = u[i];
-    u[i] = precondition<Preconditioned>(m, i, r);
-    p[i] = 0;
-    s[i] = 0;
-    norms.add(r, u[i], lane);
-  });
-  return norms.total();
-}
-
-template <class T, bool Preconditioned>
-RESIDENT_BODY inline Norms advance_all_rows(RowRange rows, T alpha, T beta, const T* __restrict w,
-                                            const T* __restrict m, T* __restrict x, T* __restrict u,
-                                            T* __restrict p, T* __restrict s) {
-  NormSums<Preconditioned> norms;
-  for_rows(rows, [&](std::size_t i, int lane) RESIDENT_BODY {
-    p[i] = u[i] + beta * p[i];
-    s[i] = w[i] + beta * s[i];
-    x[i] += alpha * p[i];
-    u[i] -= precondition<Preconditioned>(m, i, alpha * s[i]);
-    norms.add(undo_precondition<Preconditioned>(m, i, u[i]), u[i], lane);
-  });
-  return norms.total();
-}
-
-template <class T>
-RESIDENT_BODY inline double squared_norm_rows(RowRange rows, const T* b) {
-  LaneSums sums;
-  for_rows(rows, [&](std::size_t i, int lane) RESIDENT_BODY {
-    sums.lane[lane] += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  });
-  return sums.total();
-}
+  RESIDENT_BODY void slice(Index row, const Lanes<Width, double>& products) {
+    (Lanes<Width, double>::load(b + row) - products).template to<T>().store(r + row);
+  }
+  RESIDENT_BODY void row(Index row, double product) {
+    r[row] = static_cast<T>(static_cast<double>(b[row]) - product);
+  }
+};
 
 }  // namespace
 
 template <class T>
 double multiply(const AnyPackedRows<T>& a, const T* in, T* out, double& carry) {
   return std::visit(
-      [&]<class Value, class Column>(const PackedRows<Value, Column>& packed) {
-        return run<multiply_packed<T, Value, Column>>(&packed, in, out, &carry);
+      [&](const auto& packed) {
+        return run([&]<int Width>() RESIDENT_BODY {
+          StoreProducts<Width, T> products{in, out};
+          const T tail = for_products<Width, T>(packed, in, products);
+          carry = static_cast<double>(tail);
+          const double dot = products.slice_dot.total() + products.row_dot;
+          if (packed.tail_length == 0) return dot;
+          return dot + static_cast<double>(in[packed.first_row + packed.rows]) * carry;
+        });
       },
       a);
 }
@@ -260,49 +229,100 @@ double multiply(const AnyPackedRows<T>& a, const T* in, T* out, double& carry) {
 template <class T>
 void subtract_product(const AnyPackedRows<T>& a, const T* x, const T* b, T* r, double& carry) {
   std::visit(
-      [&]<class Value, class Column>(const PackedRows<Value, Column>& packed) {
-        run<subtract_packed<T, Value, Column>>(&packed, x, b, r, &carry);
+      [&](const auto& packed) {
+        run([&]<int Width>() RESIDENT_BODY {
+          SubtractProducts<Width, T> products{b, r};
+          carry = for_products<Width, double>(packed, x, products);
+        });
       },
       a);
 }
 
 template <class T>
 double squared_norm(RowRange rows, const T* b) {
-  return run<squared_norm_rows<T>>(rows, b);
+  return run([=]<int Width>() RESIDENT_BODY {
+    auto sum = Lanes<Width, double>::filled_with(0);
+    for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+      const auto wide = load(block, b).template to<double>();
+      sum += wide * wide;
+    });
+    return sum.total();
+  });
 }
 
 template <class T>
 Norms begin_classic(RowRange rows, const T* m, const T* r, T* p) {
-  if (m == nullptr) return run<begin_classic_rows<T, false>>(rows, m, r, p);
-  return run<begin_classic_rows<T, true>>(rows, m, r, p);
+  return run([=]<int Width>() RESIDENT_BODY {
+    NormSums<Width> norms;
+    for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+      const auto residual = load(block, r);
+      const auto direction = precondition(block, m, residual);
+      block.store(direction, p);
+      norms.add(residual, direction);
+    });
+    return norms.total();
+  });
 }
 
 template <class T>
 Norms descend(RowRange rows, double alpha, const T* s, const T* m, T* r) {
-  const T step = static_cast<T>(alpha);
-  if (m == nullptr) return run<descend_rows<T, false>>(rows, step, s, m, r);
-  return run<descend_rows<T, true>>(rows, step, s, m, r);
+  return run([=, step = static_cast<T>(alpha)]<int Width>() RESIDENT_BODY {
+    NormSums<Width> norms;
+    for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+      const auto residual = load(block, r) - step * load(block, s);
+      block.store(residual, r);
+      norms.add(residual, precondition(block, m, residual));
+    });
+    return norms.total();
+  });
 }
 
 template <class T>
 void advance(RowRange rows, double alpha, double beta, const T* r, const T* m, T* x, T* p) {
-  const T step = static_cast<T>(alpha), turn = static_cast<T>(beta);
-  if (m == nullptr) return run<advance_rows<T, false>>(rows, step, turn, r, m, x, p);
-  return run<advance_rows<T, true>>(rows, step, turn, r, m, x, p);
+  run([=, step = static_cast<T>(alpha), turn = static_cast<T>(beta)]<int Width>() RESIDENT_BODY {
+    for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+      const auto direction = load(block, p);
+      block.store(load(block, x) + step * direction, x);
+      block.store(precondition(block, m, load(block, r)) + turn * direction, p);
+    });
+  });
 }
 
 template <class T>
 Norms begin_single_reduction(RowRange rows, const T* m, T* u, T* p, T* s) {
-  if (m == nullptr) return run<begin_single_reduction_rows<T, false>>(rows, m, u, p, s);
-  return run<begin_single_reduction_rows<T, true>>(rows, m, u, p, s);
+  return run([=]<int Width>() RESIDENT_BODY {
+    NormSums<Width> norms;
+    const auto zero = Lanes<Width, T>::filled_with(0);
+    for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+      const auto residual = load(block, u);
+      const auto preconditioned = precondition(block, m, residual);
+      block.store(preconditioned, u);
+      block.store(zero, p);
+      block.store(zero, s);
+      norms.add(residual, preconditioned);
+    });
+    return norms.total();
+  });
 }
 
 template <class T>
 Norms advance_all(RowRange rows, double alpha, double beta, const T* w, const T* m, T* x, T* u,
                   T* p, T* s) {
-  const T step = static_cast<T>(alpha), turn = static_cast<T>(beta);
-  if (m == nullptr) return run<advance_all_rows<T, false>>(rows, step, turn, w, m, x, u, p, s);
-  return run<advance_all_rows<T, true>>(rows, step, turn, w, m, x, u, p, s);
+  return run([=, step = static_cast<T>(alpha), turn = static_cast<T>(beta)]<int Width>()
+                 RESIDENT_BODY {
+                   NormSums<Width> norms;
+                   for_blocks<Width>(rows, [&](const auto& block) RESIDENT_BODY {
+                     const auto direction = load(block, u) + turn * load(block, p);
+                     const auto image = load(block, w) + turn * load(block, s);
+                     block.store(direction, p);
+                     block.store(image, s);
+                     block.store(load(block, x) + step * direction, x);
+                     const auto next = load(block, u) - precondition(block, m, step * image);
+                     block.store(next, u);
+                     norms.add(undo_precondition(block, m, next), next);
+                   });
+                   return norms.total();
+                 });
 }
 
 #define RESIDENT_INSTANTIATE(T)                                                             \
