@@ -43,8 +43,8 @@ enum class DeviceKind { automatic, gpu, cpu };
 // automatic: the one that the device runs fastest while keeping classic's iteration counts.
 enum class Recurrence { automatic, classic, single_reduction };
 
-// jacobi: symmetric scaling by 1/sqrt(a_ii), done once, no cost per iteration beyond measuring the
-// residual in the user's norm. Skipped where the diagonal is constant (it would change nothing).
+// jacobi: M = diag(A)^-1, one more vector to read an iteration. Skipped where the diagonal is constant
+// (it would change nothing).
 enum class Preconditioner { none, jacobi };
 
 // What the GPU kernel keeps on chip between iterations (Zhang et al., PERKS, ICS 2023, section
@@ -54,7 +54,7 @@ enum class CachePolicy { none, search, vectors, matrix, all };
 
 struct Progress {
   std::int64_t iteration = 0;
-  double residual_norm = 0;  // ‖r‖₂ of the recurrence, unscaled
+  double residual_norm = 0;  // ‖r‖₂ of the recurrence
   double rhs_norm = 0;       // ‖b‖₂
   double seconds = 0;        // since the solve started
 };

@@ -28,21 +28,21 @@ class CgBackend {
 
 namespace cg {
 
-// Jacobi preconditioning as symmetric scaling: with S = diag(scale), scale = 1/sqrt(a_ii), the
-// solvers iterate on (S A S) (S^-1 x) = S b and measure ‖S^-1 r‖, which is the user's residual.
-// Empty where scaling is off or would change nothing (constant diagonal). Rows whose diagonal is
-// not positive keep a scale of 1.
+// The diagonal of Jacobi's preconditioner M = diag(A)^-1, up to a constant factor that keeps its
+// entries as far from overflow as from underflow (CG does not feel the factor). Empty where M is
+// the identity: no preconditioner, or a constant diagonal. Zero rows keep the entry of the mean.
 template <class T>
-std::vector<T> jacobi_scale(CsrView<T> a, Preconditioner preconditioner);
+std::vector<T> jacobi_diagonal(CsrView<T> a, Preconditioner preconditioner);
 
-// The backends; options are resolved. `scale` is empty or has a.rows entries.
+// The backends; options are resolved. `preconditioner` is empty or has a.rows
+// entries.
 template <class T>
-std::unique_ptr<CgBackend<T>> make_cpu_backend(CsrView<T> a, std::span<const T> scale,
+std::unique_ptr<CgBackend<T>> make_cpu_backend(CsrView<T> a, std::span<const T> preconditioner,
                                                const CgOptions& options);
 
 // Throws Error(device) with the reason where no GPU can be used.
 template <class T>
-std::unique_ptr<CgBackend<T>> make_gpu_backend(CsrView<T> a, std::span<const T> scale,
+std::unique_ptr<CgBackend<T>> make_gpu_backend(CsrView<T> a, std::span<const T> preconditioner,
                                                const CgOptions& options);
 
 }  // namespace cg

@@ -7,22 +7,25 @@
 #include "cg/merge_plan.hpp"
 #include "cg/merge_spmv.cuh"
 #include "cg/recurrences.hpp"
+#include "cg/row_products.cuh"
 #include "core/grid_team.cuh"
 
 namespace resident::cg {
 
 // Everything in device memory. Vectors have one entry per row of the matrix.
+//
+// Jacobi is applied as a diagonal M and not by scaling the matrix: scaled values are rounded, and
+// their residual would be that of another matrix.
 template <class T>
 struct KernelArguments {
-  DeviceCsr<T> a;        // values scaled, where scale is given
-  const T* scale;        // null: the matrix is not scaled
-  const T* b;            // the user's variables
-  T* solution;           // the user's variables: initial guess in, solution out
-  T *x, *r, *p, *s, *w;  // work; w only for recurrences that multiply the residual
-  T* carries;            // one per block
+  SpmvArguments<T> spmv;
+  const T* preconditioner;  // the diagonal of M; null: the identity
+  const T* b;
+  T* x;          // initial guess in, solution out
+  T *r, *p, *s;  // work
+  T *w, *u;      // A u and u = M r, for recurrences that multiply the residual
+  T* carries;    // one per block
   const BlockRange* ranges;
-  Residency keep;
-  SharedLayout layout;
   Limits limits;
   double* slots;
   int* requests;
@@ -32,10 +35,10 @@ struct KernelArguments {
   Outcome* outcome;
 };
 
-// Vectors that a row brings on chip: x, r, p, s, and w where there is one.
+// Vectors that a row brings on chip: x, r, p, s, w where there is one, and the preconditioner.
 template <class Recurrence>
-constexpr int vectors_per_row() {
-  return Recurrence::residual_is_multiplied ? 5 : 4;
+constexpr int vectors_per_row(bool preconditioned) {
+  return (Recurrence::residual_is_multiplied ? 5 : 4) + (preconditioned ? 1 : 0);
 }
 
 // The own part of a vector: the first rows on chip, the others in global memory.
@@ -59,11 +62,13 @@ class GridMember {
   static constexpr bool kSingle = Recurrence::residual_is_multiplied;
   using Team = GridTeam<Tuning::threads>;
   using Spmv = MergeSpmv<T, Tuning>;
+  using Products = RowProducts<T, Tuning::threads>;
 
  public:
   struct Shared {
     typename Team::Shared team;
     typename Spmv::Shared spmv;
+    typename Products::Shared products;
     BlockRange range;
   };
 
@@ -72,17 +77,21 @@ class GridMember {
       : g_(arguments),
         range_(copy_range(shared.range, arguments.ranges[blockIdx.x])),
         team_(shared.team, arguments.slots, arguments.requests, arguments.control),
-        spmv_(shared.spmv, dynamic_shared, arguments.layout, arguments.a, range_, arguments.keep),
+        spmv_(shared.spmv, dynamic_shared, arguments.spmv, range_),
+        shared_(shared),
         dynamic_(dynamic_shared) {}
 
-  // 3 vectors of traffic, once a solve.
+  // Once a solve: brings x and M on chip.
   __device__ __forceinline__ double load() {
     const T* b = g_.b + range_.first_row;
-    const T* solution = g_.solution + range_.first_row;
     double norm2 = 0;
     each_row([&](int i) {
-      x().store_and_publish(i, solution[i] / scale(i));
       norm2 += square(b[i]);
+      if (i >= g_.spmv.keep.vector_rows) return;
+      x().kept[i] = x().global[i];
+      if (g_.preconditioner != nullptr) {
+        kept_preconditioner()[i] = g_.preconditioner[range_.first_row + i];
+      }
     });
     norm2 = team_.all_reduce(Partials<1>{norm2}).value[0];
     if (team_.is_leader()) team_.report_reference(norm2);
@@ -93,37 +102,33 @@ class GridMember {
     each_row([&](int i) { x()[i] = T(0); });
   }
 
-  // The solution back in the user's variables.
-  __device__ __forceinline__ void store() {
-    T* solution = g_.solution + range_.first_row;
-    each_row([&](int i) { solution[i] = x()[i] * scale(i); });
+  // The solution to global memory, and the end of everything under way.
+  __device__ __forceinline__ void finish() {
+    spmv_.drain();
+    publish_solution();
   }
 
   __device__ __forceinline__ Sums residual() {
-    each_row([&](int i) {
-      if (i < g_.keep.vector_rows) x().global[i] = x().kept[i];
-    });
-    team_.sync();  // x is complete in global memory
-    const OwnVector<T> product = multiplied();
-    const T carry = spmv_.apply(g_.x, [&](int i, T sum) { product[i] = sum; });
-    if (threadIdx.x == 0) g_.carries[blockIdx.x] = carry;
-    team_.sync();  // carries are complete, and nobody gathers from r or p any more
-    add_carries(product);
+    publish_solution();
+    team_.sync();  // x is complete in global memory, and nobody gathers from u or p any more
     const T* b = g_.b + range_.first_row;
     Sums sums;
-    each_row([&](int i) {
-      const T r_i = b[i] * scale(i) - product[i];
+    Products(shared_.products, g_.spmv.a, range_, g_.x).apply([&](int i, double product) {
+      const double exact = static_cast<double>(b[i]) - product;
+      const T r_i = static_cast<T>(exact);
+      const T u_i = m(i) * r_i;
+      r()[i] = r_i;
       if constexpr (kSingle) {
-        r().store_and_publish(i, r_i);
         p()[i] = T(0);
         s()[i] = T(0);
+        publish(g_.u, i, u_i);
       } else {
-        r()[i] = r_i;
-        p().store_and_publish(i, r_i);
+        p().store_and_publish(i, u_i);
       }
-      add_square(sums, i, r_i);
+      sums.norm2 += exact * exact;
+      sums.ru += static_cast<double>(r_i) * static_cast<double>(u_i);
     });
-    return reduce(sums);  // orders the new r or p before the next gather
+    return reduce(sums);  // orders the new u or p before the next gather
   }
 
   // s = A p. Vectors: p read, s written.
@@ -145,7 +150,7 @@ class GridMember {
     each_row([&](int i) {
       const T r_i = r()[i] - step * s()[i];
       r()[i] = r_i;
-      add_square(sums, i, r_i);
+      add_squares(sums, r_i, m(i) * r_i);
     });
     return reduce(sums);
   }
@@ -156,39 +161,43 @@ class GridMember {
     each_row([&](int i) {
       const T p_i = p()[i];
       x()[i] += step * p_i;
-      p().store_and_publish(i, r()[i] + turn * p_i);
+      p().store_and_publish(i, m(i) * r()[i] + turn * p_i);
     });
     team_.sync();  // p is complete before the next gather
   }
 
-  // w = A r. Vectors: r read, w written.
+  // w = A u, u = M r. Vectors: r read, w written.
   __device__ __forceinline__ Sums multiply_residual() {
     Sums sums;
-    const T carry = spmv_.apply(g_.r, [&](int i, T sum) {
+    const T carry = spmv_.apply(g_.u, [&](int i, T sum) {
       w()[i] = sum;
       const T r_i = r()[i];
-      add_square(sums, i, r_i);
-      sums.rw += static_cast<double>(sum) * static_cast<double>(r_i);
+      const T u_i = m(i) * r_i;
+      add_squares(sums, r_i, u_i);
+      sums.uw += static_cast<double>(sum) * static_cast<double>(u_i);
     });
-    sums.rw += carried_dot(g_.r, carry);
-    const Partials<3> total = team_.all_reduce(Partials<3>{sums.rr, sums.norm2, sums.rw});
-    return {total.value[0], g_.scale != nullptr ? total.value[1] : total.value[0], total.value[2]};
+    sums.uw += carried_dot(g_.u, carry);
+    const Partials<3> total = team_.all_reduce(Partials<3>{sums.ru, sums.norm2, sums.uw});
+    return {total.value[0], total.value[1], total.value[2]};
   }
 
-  // Vectors: r, p, w, s and x read, all but w written.
+  // Vectors: r, p, w, s and x read, all but w written, and u.
   __device__ __forceinline__ void advance_all(double alpha, double beta) {
     add_carries(w());
     const T step = static_cast<T>(alpha), turn = static_cast<T>(beta);
     each_row([&](int i) {
-      const T r_i = r()[i];
-      const T p_i = r_i + turn * p()[i];
+      const T m_i = m(i);
+      T r_i = r()[i];
+      const T p_i = m_i * r_i + turn * p()[i];
       const T s_i = w()[i] + turn * s()[i];
       p()[i] = p_i;
       s()[i] = s_i;
       x()[i] += step * p_i;
-      r().store_and_publish(i, r_i - step * s_i);
+      r_i -= step * s_i;
+      r()[i] = r_i;
+      publish(g_.u, i, m_i * r_i);
     });
-    team_.sync();  // r is complete before the next gather
+    team_.sync();  // u is complete before the next gather
   }
 
   __device__ __forceinline__ void record(std::int64_t iteration, double norm2) {
@@ -210,17 +219,22 @@ class GridMember {
     return shared;
   }
 
+  __device__ __forceinline__ T* kept_vector(int slot) const {
+    return reinterpret_cast<T*>(dynamic_ + g_.spmv.layout.vectors) +
+           slot * g_.spmv.keep.vector_rows;
+  }
   // Built at each use: as members the pointers would hold registers through the whole solve.
   __device__ __forceinline__ OwnVector<T> own(T* global, int slot) const {
-    const int kept_rows = g_.keep.vector_rows;
-    T* kept = reinterpret_cast<T*>(dynamic_ + g_.layout.vectors) + slot * kept_rows;
-    return {kept, global + range_.first_row, kept_rows};
+    return {kept_vector(slot), global + range_.first_row, g_.spmv.keep.vector_rows};
   }
   __device__ __forceinline__ OwnVector<T> x() const { return own(g_.x, 0); }
   __device__ __forceinline__ OwnVector<T> r() const { return own(g_.r, 1); }
   __device__ __forceinline__ OwnVector<T> p() const { return own(g_.p, 2); }
   __device__ __forceinline__ OwnVector<T> s() const { return own(g_.s, 3); }
   __device__ __forceinline__ OwnVector<T> w() const { return own(g_.w, 4); }
+  __device__ __forceinline__ T* kept_preconditioner() const {
+    return kept_vector(vectors_per_row<Recurrence>(false));
+  }
 
   template <class Function>
   __device__ __forceinline__ void each_row(Function&& function) {
@@ -231,26 +245,31 @@ class GridMember {
     return static_cast<double>(value) * static_cast<double>(value);
   }
 
-  __device__ __forceinline__ T scale(int i) const {
-    return g_.scale != nullptr ? g_.scale[range_.first_row + i] : T(1);
+  __device__ __forceinline__ void publish(T* vector, int i, T value) const {
+    vector[range_.first_row + i] = value;
   }
 
-  __device__ __forceinline__ void add_square(Sums& sums, int i, T r) const {
-    sums.rr += square(r);
-    if (g_.scale != nullptr) sums.norm2 += square(r / scale(i));
+  __device__ __forceinline__ void publish_solution() {
+    each_row([&](int i) {
+      if (i < g_.spmv.keep.vector_rows) x().global[i] = x().kept[i];
+    });
+  }
+
+  // An entry of the diagonal M.
+  __device__ __forceinline__ T m(int i) const {
+    if (g_.preconditioner == nullptr) return T(1);
+    return i < g_.spmv.keep.vector_rows ? kept_preconditioner()[i]
+                                        : g_.preconditioner[range_.first_row + i];
+  }
+
+  __device__ __forceinline__ static void add_squares(Sums& sums, T r_i, T u_i) {
+    sums.ru += static_cast<double>(r_i) * static_cast<double>(u_i);
+    sums.norm2 += square(r_i);
   }
 
   __device__ __forceinline__ Sums reduce(const Sums& mine) {
-    const Partials<2> total = team_.all_reduce(Partials<2>{mine.rr, mine.norm2});
-    return {total.value[0], g_.scale != nullptr ? total.value[1] : total.value[0], 0};
-  }
-
-  __device__ __forceinline__ OwnVector<T> multiplied() const {
-    if constexpr (kSingle) {
-      return w();
-    } else {
-      return s();
-    }
+    const Partials<2> total = team_.all_reduce(Partials<2>{mine.ru, mine.norm2});
+    return {total.value[0], total.value[1], 0};
   }
 
   // Hands the part of a row that ends in a later block to that block, and returns its share of the
@@ -282,6 +301,7 @@ class GridMember {
   const BlockRange& range_;
   Team team_;
   Spmv spmv_;
+  Shared& shared_;
   char* const dynamic_;
 };
 
@@ -293,7 +313,7 @@ __global__ void __launch_bounds__(Tuning::threads, BlocksPerMultiprocessor)
   __shared__ typename Member::Shared shared;
   Member member(arguments, shared, dynamic_shared);
   const Outcome outcome = solve<Recurrence>(member, arguments.limits);
-  member.store();
+  member.finish();
   if (member.is_leader()) *arguments.outcome = outcome;
 }
 

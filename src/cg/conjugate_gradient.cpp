@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cg/backend.hpp"
@@ -16,30 +17,36 @@ namespace resident {
 namespace cg {
 
 template <class T>
-std::vector<T> jacobi_scale(CsrView<T> a, Preconditioner preconditioner) {
-  if (preconditioner == Preconditioner::none || a.rows == 0) return {};
-  std::vector<T> scale(static_cast<std::size_t>(a.rows), T(1));
+std::vector<T> jacobi_diagonal(CsrView<T> a, Preconditioner preconditioner) {
+  if (preconditioner == Preconditioner::none) return {};
+  std::vector<double> diagonal(static_cast<std::size_t>(a.rows));
+  double least = std::numeric_limits<double>::infinity(), most = 0;
   bool constant = true;
-  T first_diagonal = 0;
-  for (Index row = 0; row < a.rows; ++row) {
-    const auto begin = a.columns.begin() + a.row_offsets[static_cast<std::size_t>(row)];
-    const auto end = a.columns.begin() + a.row_offsets[static_cast<std::size_t>(row) + 1];
-    const auto at = std::lower_bound(begin, end, row);
-    const T diagonal =
-        at != end && *at == row ? a.values[static_cast<std::size_t>(at - a.columns.begin())] : T(0);
-    if (row == 0) first_diagonal = diagonal;
-    if (diagonal != first_diagonal) constant = false;
-    if (diagonal > 0) {
-      scale[static_cast<std::size_t>(row)] =
-          static_cast<T>(1.0 / std::sqrt(static_cast<double>(diagonal)));
+  for (std::size_t row = 0; row < diagonal.size(); ++row) {
+    const auto begin = a.columns.begin() + a.row_offsets[row];
+    const auto end = a.columns.begin() + a.row_offsets[row + 1];
+    const auto at = std::lower_bound(begin, end, static_cast<Index>(row));
+    if (at != end && *at == static_cast<Index>(row)) {
+      diagonal[row] =
+          static_cast<double>(a.values[static_cast<std::size_t>(at - a.columns.begin())]);
+    }
+    constant = constant && diagonal[row] == diagonal[0];
+    if (diagonal[row] > 0) {
+      least = std::min(least, diagonal[row]);
+      most = std::max(most, diagonal[row]);
     }
   }
-  if (constant) return {};
-  return scale;
+  if (constant || most == 0) return {};
+  const double mean = std::sqrt(least) * std::sqrt(most);  // geometric, so that M is around 1
+  std::vector<T> m(diagonal.size(), T(1));
+  for (std::size_t row = 0; row < m.size(); ++row) {
+    if (diagonal[row] > 0) m[row] = static_cast<T>(mean / diagonal[row]);
+  }
+  return m;
 }
 
-template std::vector<float> jacobi_scale(CsrView<float>, Preconditioner);
-template std::vector<double> jacobi_scale(CsrView<double>, Preconditioner);
+template std::vector<float> jacobi_diagonal(CsrView<float>, Preconditioner);
+template std::vector<double> jacobi_diagonal(CsrView<double>, Preconditioner);
 
 }  // namespace cg
 
@@ -106,10 +113,10 @@ ConjugateGradient<T>::ConjugateGradient(CsrView<T> a, CgOptions options) {
     options.max_iterations = std::max<std::int64_t>(1000, 10 * std::int64_t{a.rows});
   }
   options.device = resolve_device(options);
-  const std::vector<T> scale = cg::jacobi_scale(a, options.preconditioner);
+  const std::vector<T> preconditioner = cg::jacobi_diagonal(a, options.preconditioner);
   backend_ = options.device == DeviceKind::gpu
-                 ? cg::make_gpu_backend(a, std::span<const T>(scale), options)
-                 : cg::make_cpu_backend(a, std::span<const T>(scale), options);
+                 ? cg::make_gpu_backend(a, std::span<const T>(preconditioner), options)
+                 : cg::make_cpu_backend(a, std::span<const T>(preconditioner), options);
   backend_->rows = a.rows;
   if (options.checks.positive_diagonal) {
     backend_->nonpositive_diagonal = first_nonpositive_diagonal(a);

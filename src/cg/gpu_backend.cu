@@ -19,32 +19,11 @@ namespace resident::cg {
 namespace {
 
 // Chosen by measurement: see bench/results.
-using Tuning = MergeTuning<256, 7>;
+using Tuning = MergeTuning<256, 5>;
 constexpr int kBlocksPerMultiprocessor = 4;
 
 // A history longer than this is cut: 32 MB of device memory.
 constexpr std::int64_t kHistoryCapacity = std::int64_t{1} << 22;
-
-// values[k] *= scale[row] * scale[column]; the product of the scales comes first, so that the
-// result is as symmetric as the matrix was. One thread per nonzero.
-template <class T>
-__global__ void scale_values(const Offset* row_offsets, Index rows, const Index* columns, T* values,
-                             const T* scale) {
-  const Offset nonzeros = row_offsets[rows];
-  const Offset stride = Offset{gridDim.x} * blockDim.x;
-  for (Offset k = Offset{blockIdx.x} * blockDim.x + threadIdx.x; k < nonzeros; k += stride) {
-    Index low = 0, high = rows;  // the row of k is the last one that starts at or before k
-    while (high - low > 1) {
-      const Index middle = low + (high - low) / 2;
-      if (row_offsets[middle] <= k) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    values[k] *= scale[low] * scale[columns[k]];
-  }
-}
 
 GpuInfo usable_gpu(int index) {
   const DeviceList list = list_devices();
@@ -65,12 +44,13 @@ GpuInfo usable_gpu(int index) {
   return gpu;
 }
 
+// The buffer is 16 bytes longer than the data, as DeviceCsr asks for.
 template <class T>
 DeviceBuffer<T> upload(std::span<const T> host) {
-  DeviceBuffer<T> buffer(host.size());
+  DeviceBuffer<T> buffer(host.size() + (15 + sizeof(T)) / sizeof(T));
   if (!host.empty()) {
     RESIDENT_CUDA_CHECK(
-        cudaMemcpy(buffer.get(), host.data(), buffer.bytes(), cudaMemcpyHostToDevice));
+        cudaMemcpy(buffer.get(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
   }
   return buffer;
 }
@@ -108,27 +88,31 @@ template <class T, class Recurrence>
 class GpuBackend final : public CgBackend<T> {
  public:
   // `gpu` is the current device.
-  GpuBackend(const GpuInfo& gpu, CsrView<T> a, std::span<const T> scale, const CgOptions& options)
+  GpuBackend(const GpuInfo& gpu, CsrView<T> a, std::span<const T> preconditioner,
+             const CgOptions& options)
       : gpu_(gpu) {
     this->options = options;
     const auto rows = static_cast<std::size_t>(a.rows);
     row_offsets_ = upload(a.row_offsets);
     columns_ = upload(a.columns);
     values_ = upload(a.values);
-    if (!scale.empty()) {
-      scale_ = upload(scale);
-      scale_values<<<4 * gpu_.multiprocessors, 256, 0, stream_.get()>>>(
-          row_offsets_.get(), a.rows, columns_.get(), values_.get(), scale_.get());
-      RESIDENT_CUDA_CHECK(cudaGetLastError());
-    }
-    plan_ = plan_merge(a.row_offsets, grid_capacity(kernel(), gpu_.index), Tuning::tile(),
-                       vectors_per_row<Recurrence>(), sizeof(T), options.cache);
+    if (!preconditioner.empty()) preconditioner_ = upload(preconditioner);
+    plan_ =
+        plan_merge(a.row_offsets, grid_capacity(kernel(), gpu_.index), Tuning::tile(),
+                   vectors_per_row<Recurrence>(!preconditioner.empty()), sizeof(T), options.cache);
     const int blocks = static_cast<int>(plan_.blocks.size());
     ranges_ = upload(std::span<const BlockRange>(plan_.blocks));
-    for (DeviceBuffer<T>* vector : {&b_, &solution_, &x_, &r_, &p_, &s_}) {
+    if (plan_.residency.table_tiles == 0) {
+      tile_starts_ = DeviceBuffer<LocalCoordinate>(
+          plan_.blocks.size() * (static_cast<std::size_t>(plan_.tiles_per_block) + 1));
+    }
+    for (DeviceBuffer<T>* vector : {&b_, &x_, &r_, &p_, &s_}) {
       *vector = DeviceBuffer<T>(rows);
     }
-    if constexpr (Recurrence::residual_is_multiplied) w_ = DeviceBuffer<T>(rows);
+    if constexpr (Recurrence::residual_is_multiplied) {
+      w_ = DeviceBuffer<T>(rows);
+      u_ = DeviceBuffer<T>(rows);
+    }
     carries_ = DeviceBuffer<T>(plan_.blocks.size());
     slots_ = DeviceBuffer<double>(team_slots(blocks));
     requests_ = DeviceBuffer<int>(2);
@@ -148,11 +132,11 @@ class GpuBackend final : public CgBackend<T> {
     const DeviceGuard guard(gpu_.index);
     RESIDENT_CUDA_CHECK(
         cudaMemcpyAsync(b_.get(), b.data(), b.size_bytes(), cudaMemcpyHostToDevice, stream_.get()));
-    RESIDENT_CUDA_CHECK(cudaMemcpyAsync(solution_.get(), x.data(), x.size_bytes(),
-                                        cudaMemcpyHostToDevice, stream_.get()));
-    SolveReport report = run(b_.get(), solution_.get(), stream_.get());
-    RESIDENT_CUDA_CHECK(cudaMemcpyAsync(x.data(), solution_.get(), x.size_bytes(),
-                                        cudaMemcpyDeviceToHost, stream_.get()));
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpyAsync(x_.get(), x.data(), x.size_bytes(), cudaMemcpyHostToDevice, stream_.get()));
+    SolveReport report = run(b_.get(), x_.get(), stream_.get());
+    RESIDENT_CUDA_CHECK(
+        cudaMemcpyAsync(x.data(), x_.get(), x.size_bytes(), cudaMemcpyDeviceToHost, stream_.get()));
     RESIDENT_CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
     report.solve_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -183,19 +167,21 @@ class GpuBackend final : public CgBackend<T> {
     RESIDENT_CUDA_CHECK(
         cudaMemcpyAsync(control_.get(), &control, sizeof(control), cudaMemcpyHostToDevice, stream));
     KernelArguments<T> arguments = {};
-    arguments.a = {row_offsets_.get(), columns_.get(), values_.get()};
-    arguments.scale = scale_.get();
+    arguments.spmv = {{row_offsets_.get(), columns_.get(), values_.get()},
+                      plan_.residency,
+                      plan_.layout,
+                      tile_starts_.get(),
+                      plan_.tiles_per_block + 1};
+    arguments.preconditioner = preconditioner_.get();
     arguments.b = b;
-    arguments.solution = x;
-    arguments.x = x_.get();
+    arguments.x = x;
     arguments.r = r_.get();
     arguments.p = p_.get();
     arguments.s = s_.get();
     arguments.w = w_.get();
+    arguments.u = u_.get();
     arguments.carries = carries_.get();
     arguments.ranges = ranges_.get();
-    arguments.keep = plan_.residency;
-    arguments.layout = plan_.layout;
     arguments.limits = {options.tolerance, options.absolute_tolerance, options.max_iterations};
     arguments.slots = slots_.get();
     arguments.requests = requests_.get();
@@ -291,9 +277,10 @@ class GpuBackend final : public CgBackend<T> {
   MergePlan plan_;
   DeviceBuffer<Offset> row_offsets_;
   DeviceBuffer<Index> columns_;
-  DeviceBuffer<T> values_, scale_;
-  DeviceBuffer<T> b_, solution_, x_, r_, p_, s_, w_, carries_;
+  DeviceBuffer<T> values_, preconditioner_;
+  DeviceBuffer<T> b_, x_, r_, p_, s_, w_, u_, carries_;
   DeviceBuffer<BlockRange> ranges_;
+  DeviceBuffer<LocalCoordinate> tile_starts_;
   DeviceBuffer<double> slots_, history_;
   DeviceBuffer<int> requests_;
   DeviceBuffer<TeamControl> control_;
@@ -303,18 +290,17 @@ class GpuBackend final : public CgBackend<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<CgBackend<T>> make_gpu_backend(CsrView<T> a, std::span<const T> scale,
+std::unique_ptr<CgBackend<T>> make_gpu_backend(CsrView<T> a, std::span<const T> preconditioner,
                                                const CgOptions& options) {
   CgOptions resolved = options;
-  if (resolved.recurrence == Recurrence::automatic) {
-    resolved.recurrence = Recurrence::single_reduction;
-  }
+  // single_reduction is faster on small systems, but on some matrices it needs more iterations.
+  if (resolved.recurrence == Recurrence::automatic) resolved.recurrence = Recurrence::classic;
   const GpuInfo gpu = usable_gpu(options.gpu);
   const DeviceGuard guard(gpu.index);
   if (resolved.recurrence == Recurrence::classic) {
-    return std::make_unique<GpuBackend<T, Classic>>(gpu, a, scale, resolved);
+    return std::make_unique<GpuBackend<T, Classic>>(gpu, a, preconditioner, resolved);
   }
-  return std::make_unique<GpuBackend<T, SingleReduction>>(gpu, a, scale, resolved);
+  return std::make_unique<GpuBackend<T, SingleReduction>>(gpu, a, preconditioner, resolved);
 }
 
 template std::unique_ptr<CgBackend<float>> make_gpu_backend(CsrView<float>, std::span<const float>,

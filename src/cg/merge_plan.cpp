@@ -63,9 +63,47 @@ class Budget {
     return taken;
   }
 
+  Budget part(std::size_t divisor) const { return Budget(left_ / divisor); }
+
+  bool holds(std::int32_t count, std::size_t bytes) const {
+    return static_cast<std::size_t>(count) * bytes <= left_;
+  }
+
  private:
   std::size_t left_;
 };
+
+// The largest block, which all are given room for.
+struct Extent {
+  std::int32_t tiles = 0;
+  Index rows = 0;
+};
+
+struct Wishes {
+  Extent extent;
+  CachePolicy policy;
+  std::size_t search_bytes, vector_bytes, image_bytes;  // of a tile, a row, a tile
+};
+
+Residency place(const Wishes& wishes, std::int32_t ring_slots, Budget budget) {
+  const auto [extent, policy, search_bytes, vector_bytes, image_bytes] = wishes;
+  Residency keep;
+  keep.ring_slots = budget.take(ring_slots, image_bytes);
+  // The table of tile starts may take a quarter of the room; for larger matrices L2 serves it.
+  constexpr std::size_t kCoordinate = 2 * sizeof(std::int32_t);
+  if (budget.part(4).holds(extent.tiles, kCoordinate)) {
+    keep.table_tiles = budget.take(extent.tiles, kCoordinate);
+  }
+  keep.search = policy != CachePolicy::none;
+  if (keep.search) keep.search_tiles = budget.take(extent.tiles, search_bytes);
+  if (policy == CachePolicy::vectors || policy == CachePolicy::all) {
+    keep.vector_rows = budget.take(extent.rows, vector_bytes);
+  }
+  if (policy == CachePolicy::matrix || policy == CachePolicy::all) {
+    keep.matrix_tiles = budget.take(extent.tiles, image_bytes);
+  }
+  return keep;
+}
 
 }  // namespace
 
@@ -79,39 +117,31 @@ MergePlan plan_merge(std::span<const Offset> row_offsets, const GridCapacity& ca
 
   MergePlan plan;
   plan.blocks = cut(row_offsets, count);
-  Index most_rows = 0;
-  std::int32_t most_nonzeros = 0;
+  Extent extent;
   for (const BlockRange& range : plan.blocks) {
-    most_rows = std::max(most_rows, range.rows);
-    most_nonzeros = std::max(most_nonzeros, range.nonzeros);
     const std::int32_t tiles = (range.rows + range.nonzeros + tile.items() - 1) / tile.items();
-    plan.tiles_per_block = std::max(plan.tiles_per_block, tiles);
+    extent.tiles = std::max(extent.tiles, tiles);
+    extent.rows = std::max(extent.rows, range.rows);
   }
+  plan.tiles_per_block = extent.tiles;
 
-  const bool vectors = policy == CachePolicy::vectors || policy == CachePolicy::all;
-  const bool matrix = policy == CachePolicy::matrix || policy == CachePolicy::all;
-  const std::size_t fixed = shared_layout({}, tile, vectors_per_row, value_bytes).bytes;
+  const SharedLayout fixed = shared_layout({}, tile, vectors_per_row, value_bytes);
   constexpr std::size_t kAlignmentSlack = 16 * 8;
-  if (fixed + kAlignmentSlack > capacity.shared_bytes_per_block) {
+  const std::size_t least = fixed.bytes + kRingSlots * fixed.image_bytes + kAlignmentSlack;
+  if (least > capacity.shared_bytes_per_block) {
     throw Error(ErrorCategory::device,
                 fmt::format("a block has {} bytes of shared memory, the kernel needs {}",
-                            capacity.shared_bytes_per_block, fixed + kAlignmentSlack));
+                            capacity.shared_bytes_per_block, least));
   }
-  Budget budget(capacity.shared_bytes_per_block - fixed - kAlignmentSlack);
-  Residency& keep = plan.residency;
-  if (policy != CachePolicy::none) {
-    keep.tile_starts = true;
-    keep.search_tiles = budget.take(plan.tiles_per_block,
-                                    static_cast<std::size_t>(tile.threads) * sizeof(std::uint32_t));
+  const Wishes wishes = {
+      extent, policy, static_cast<std::size_t>(tile.threads) * sizeof(std::uint32_t),
+      static_cast<std::size_t>(vectors_per_row) * value_bytes, fixed.image_bytes};
+  const Budget budget(capacity.shared_bytes_per_block - fixed.bytes - kAlignmentSlack);
+  plan.residency = place(wishes, 0, budget);
+  if (plan.residency.matrix_tiles < extent.tiles) {
+    plan.residency = place(wishes, kRingSlots, budget);
   }
-  if (vectors) {
-    keep.vector_rows =
-        budget.take(most_rows, static_cast<std::size_t>(vectors_per_row) * value_bytes);
-  }
-  if (matrix) {
-    keep.matrix_rows = budget.take(most_rows, sizeof(std::uint16_t));
-    keep.nonzeros = budget.take(most_nonzeros, value_bytes + sizeof(Index));
-  }
+  const Residency& keep = plan.residency;
   plan.layout = shared_layout(keep, tile, vectors_per_row, value_bytes);
 
   const auto percent = [](double part, double whole) {
@@ -120,8 +150,8 @@ MergePlan plan_merge(std::span<const Offset> row_offsets, const GridCapacity& ca
   plan.description = fmt::format(
       "grid of {} blocks x {} threads, merge engine, cache {}: on chip {:.0f} % of the search, "
       "{:.0f} % of the vectors, {:.0f} % of the matrix",
-      count, tile.threads, name(policy), percent(keep.search_tiles, plan.tiles_per_block),
-      percent(keep.vector_rows, most_rows), percent(keep.nonzeros, most_nonzeros));
+      count, tile.threads, name(policy), percent(keep.search_tiles, extent.tiles),
+      percent(keep.vector_rows, extent.rows), percent(keep.matrix_tiles, extent.tiles));
   return plan;
 }
 

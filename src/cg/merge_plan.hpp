@@ -28,26 +28,17 @@ struct BlockRange {
   std::int32_t carry_first = 0;
 };
 
+// Buffers of a streamed matrix: one is consumed while the next is filled.
+constexpr std::int32_t kRingSlots = 2;
+
 // What a block keeps on chip from one iteration to the next; every count is a prefix of its piece.
 struct Residency {
-  bool tile_starts = false;       // block-level search results (else searched every iteration)
+  bool search = false;            // block-level search results (else searched every iteration)
   std::int32_t search_tiles = 0;  // tiles whose thread-level search results are kept
   std::int32_t vector_rows = 0;   // rows whose vector entries are kept
-  std::int32_t nonzeros = 0;      // values and columns that are kept
-  std::int32_t matrix_rows = 0;   // row ends that are kept
-};
-
-// Byte offsets into a block's dynamic shared memory; `bytes` is the total. vectors holds
-// vectors_per_row arrays of residency.vector_rows entries, one after the other.
-struct SharedLayout {
-  std::size_t work = 0;           // T[tile_items]: products, then row sums
-  std::size_t row_ends = 0;       // uint16[tile_items]: row ends of the current tile
-  std::size_t search = 0;         // uint32[search_tiles * threads]
-  std::size_t vectors = 0;        // T[vectors_per_row * vector_rows]
-  std::size_t values = 0;         // T[nonzeros]
-  std::size_t columns = 0;        // int32[nonzeros]
-  std::size_t kept_row_ends = 0;  // uint16[matrix_rows]
-  std::size_t bytes = 0;
+  std::int32_t matrix_tiles = 0;  // tiles whose part of the matrix is kept
+  std::int32_t ring_slots = 0;    // kRingSlots if other tiles are streamed, else 0
+  std::int32_t table_tiles = 0;   // entries of the table of tile starts; 0: it is in global memory
 };
 
 struct TileShape {
@@ -56,24 +47,46 @@ struct TileShape {
   RESIDENT_HOST_DEVICE int items() const { return threads * items_per_thread; }
 };
 
+// A tile's part of the matrix as it lies in shared memory: values, columns and row offsets, each
+// copied in units of 16 bytes that may begin and end outside the tile.
+RESIDENT_HOST_DEVICE std::size_t tile_image_bytes(const TileShape& tile, std::size_t value_bytes) {
+  const std::size_t per_nonzero = value_bytes + sizeof(Index);
+  const std::size_t per_item = per_nonzero > sizeof(Offset) ? per_nonzero : sizeof(Offset);
+  constexpr std::size_t kUnaligned = 3 * 32;
+  return static_cast<std::size_t>(tile.items()) * per_item + kUnaligned;
+}
+
+// Byte offsets into a block's dynamic shared memory; `bytes` is the total. vectors holds
+// vectors_per_row arrays of residency.vector_rows entries, one after the other.
+struct SharedLayout {
+  std::size_t work = 0;         // T[tile_items]: products, then row sums
+  std::size_t tile_starts = 0;  // {int32, int32}[table_tiles + 1]
+  std::size_t search = 0;       // uint32[search_tiles * threads]
+  std::size_t vectors = 0;      // T[vectors_per_row * vector_rows]
+  std::size_t ring = 0;         // ring_slots tile images
+  std::size_t matrix = 0;       // matrix_tiles tile images
+  std::size_t image_bytes = 0;  // of one tile image
+  std::size_t bytes = 0;
+};
+
 RESIDENT_HOST_DEVICE SharedLayout shared_layout(const Residency& residency, const TileShape& tile,
                                                 int vectors_per_row, std::size_t value_bytes) {
   const auto align = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
   const auto count = [](int n) { return static_cast<std::size_t>(n); };
   SharedLayout layout;
+  layout.image_bytes = align(tile_image_bytes(tile, value_bytes));
   std::size_t end = align(count(tile.items()) * value_bytes);
   const auto place = [&](std::size_t bytes) {
     const std::size_t start = end;
     end = align(end + bytes);
     return start;
   };
-  layout.row_ends = place(count(tile.items()) * sizeof(std::uint16_t));
+  layout.tile_starts = place(count(residency.table_tiles + 1) * 2 * sizeof(std::int32_t));
   layout.search =
       place(count(residency.search_tiles) * count(tile.threads) * sizeof(std::uint32_t));
   layout.vectors = place(count(vectors_per_row) * count(residency.vector_rows) * value_bytes);
-  layout.values = place(count(residency.nonzeros) * value_bytes);
-  layout.columns = place(count(residency.nonzeros) * sizeof(Index));
-  layout.kept_row_ends = place(count(residency.matrix_rows) * sizeof(std::uint16_t));
+  layout.ring = place(count(residency.ring_slots) * layout.image_bytes);
+  layout.matrix = place(count(residency.matrix_tiles) * layout.image_bytes);
   layout.bytes = end;
   return layout;
 }

@@ -3,17 +3,17 @@
 //
 // The code runs once in every member of a team. A member owns some rows; each of its functions
 // works on the own rows only, and what a function returns is the same in all members to the last
-// bit. Hence all members take every branch together. Vectors, all in scaled variables where the
-// matrix is scaled by Jacobi: x solution, r residual, p direction, s = A p, w = A r.
+// bit. Hence all members take every branch together. Vectors: x solution, r residual, u = M r with
+// the diagonal preconditioner M (u = r without one), p direction, s = A p, w = A u.
 //
 //   double load();                   read b and the initial x; ‖b‖²
 //   void zero_solution();            x = 0
-//   Sums residual();                 r = b - A x; p = r (classic) or p = s = 0 (single_reduction)
+//   Sums residual();                 r = b - A x; p = u (classic) or p = s = 0 (single_reduction)
 //   double multiply_direction();     s = A p; p·s                                       (classic)
 //   Sums descend(alpha);             r -= alpha s                                       (classic)
-//   void advance(alpha, beta);       x += alpha p; p = r + beta p                       (classic)
-//   Sums multiply_residual();        w = A r                                   (single_reduction)
-//   void advance_all(alpha, beta);   p = r + beta p; s = w + beta s; x += alpha p; r -= alpha s
+//   void advance(alpha, beta);       x += alpha p; p = u + beta p                       (classic)
+//   Sums multiply_residual();        w = A u                                   (single_reduction)
+//   void advance_all(alpha, beta);   p = u + beta p; s = w + beta s; x += alpha p; r -= alpha s
 //   void record(iteration, norm2);   history and progress
 //   Request request();               what the host asked for, as agreed in the last reduction
 //
@@ -32,9 +32,9 @@ namespace resident::cg {
 enum class Request : int { none = 0, cancel = 1, time_out = 2 };
 
 struct Sums {
-  double rr = 0;     // r·r in scaled variables: drives the recurrence
-  double norm2 = 0;  // ‖r‖² in the user's variables: decides convergence
-  double rw = 0;     // r·w, single_reduction only
+  double ru = 0;     // r·u: drives the recurrence
+  double norm2 = 0;  // ‖r‖²: decides convergence
+  double uw = 0;     // u·w, single_reduction only
 };
 
 struct Limits {
@@ -88,23 +88,23 @@ struct Classic {
   static constexpr bool residual_is_multiplied = false;
 
   template <class Member>
-  RESIDENT_FUNCTION static Exit iterate(Member& m, double rr, double threshold2,
+  RESIDENT_FUNCTION static Exit iterate(Member& m, double ru, double threshold2,
                                         const Limits& limits, Outcome& outcome) {
     Exit exit;
     for (bool first = true;; first = false) {
       const double pap = m.multiply_direction();
       if (!(pap > 0) || !is_finite(pap)) return bad_curvature(pap, first);
-      const double alpha = rr / pap;
+      const double alpha = ru / pap;
       const Sums next = m.descend(alpha);
-      m.advance(alpha, next.rr / rr);
-      rr = next.rr;
+      m.advance(alpha, next.ru / ru);
+      ru = next.ru;
       if (step_ends(m, next.norm2, threshold2, limits, outcome, exit)) return exit;
     }
   }
 };
 
 // Chronopoulos and Gear, "s-step iterative methods for symmetric linear systems", 1989, with s = 1:
-// both dot products in one reduction, since p·Ap = r·Ar - (beta/alpha_old) r·r.
+// both dot products in one reduction, since p·Ap = u·Au - (beta/alpha_old) r·u.
 struct SingleReduction {
   static constexpr bool residual_is_multiplied = true;
 
@@ -112,16 +112,16 @@ struct SingleReduction {
   RESIDENT_FUNCTION static Exit iterate(Member& m, double, double threshold2, const Limits& limits,
                                         Outcome& outcome) {
     Exit exit;
-    double previous_rr = 0, previous_alpha = 0;
+    double previous_ru = 0, previous_alpha = 0;
     for (bool first = true;; first = false) {
       const Sums sums = m.multiply_residual();
       if (!first && step_ends(m, sums.norm2, threshold2, limits, outcome, exit)) return exit;
-      const double beta = first ? 0 : sums.rr / previous_rr;
-      const double pap = first ? sums.rw : sums.rw - beta * (sums.rr / previous_alpha);
+      const double beta = first ? 0 : sums.ru / previous_ru;
+      const double pap = first ? sums.uw : sums.uw - beta * (sums.ru / previous_alpha);
       if (!(pap > 0) || !is_finite(pap)) return bad_curvature(pap, first);
-      const double alpha = sums.rr / pap;
+      const double alpha = sums.ru / pap;
       m.advance_all(alpha, beta);
-      previous_rr = sums.rr;
+      previous_ru = sums.ru;
       previous_alpha = alpha;
     }
   }
@@ -185,7 +185,7 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
       ++outcome.restarts;
     }
     started = true;
-    exit = Recurrence::iterate(m, sums.rr, threshold2, limits, outcome);
+    exit = Recurrence::iterate(m, sums.ru, threshold2, limits, outcome);
     if (exit == Exit::not_finite || exit == Exit::indefinite) {
       outcome.reason =
           exit == Exit::indefinite ? StopReason::indefinite_matrix : StopReason::not_finite;

@@ -26,9 +26,9 @@ struct Contribution {
   cg::Request request = cg::Request::none;
 
   Contribution& operator+=(const Contribution& other) {
-    sums.rr += other.sums.rr;
+    sums.ru += other.sums.ru;
     sums.norm2 += other.sums.norm2;
-    sums.rw += other.sums.rw;
+    sums.uw += other.sums.uw;
     request = std::max(request, other.request);
     return *this;
   }
@@ -56,8 +56,7 @@ struct Vectors {
 // reads all of the one that is multiplied.
 //
 // Jacobi is applied as a diagonal M and not by scaling the matrix: scaled values are rounded, so
-// b - A x would be the residual of another matrix, and they are rarely floats. In the recurrences
-// r·r in scaled variables is r·M r here.
+// b - A x would be the residual of another matrix, and they are rarely floats.
 template <class T>
 struct TeamSolve {
   std::span<TeamPart<T>> parts;
@@ -87,7 +86,7 @@ class CgMember {
 
   double load() {
     const double rhs_norm2 =
-        reduce({.rr = 0, .norm2 = squared_norm(rows_, team_.b.data()), .rw = 0}).norm2;
+        reduce({.ru = 0, .norm2 = squared_norm(rows_, team_.b.data()), .uw = 0}).norm2;
     rhs_norm_ = std::sqrt(rhs_norm2);
     return rhs_norm2;
   }
@@ -103,21 +102,21 @@ class CgMember {
     norms_ = recurrence_ == Recurrence::single_reduction
                  ? begin_single_reduction(rows_, m_, r_, p_, s_)
                  : begin_classic(rows_, m_, r_, p_);
-    const cg::Sums sums = reduce({.rr = norms_.rmr, .norm2 = norms_.norm2, .rw = 0});
+    const cg::Sums sums = reduce({.ru = norms_.rmr, .norm2 = norms_.norm2, .uw = 0});
     if (rank_ == 0) team_.watch.iterations_begin();
     return sums;
   }
 
   double multiply_direction() {
     const double pap = multiply_part(p_, s_);
-    const cg::Sums sums = reduce({.rr = pap, .norm2 = 0, .rw = 0});
+    const cg::Sums sums = reduce({.ru = pap, .norm2 = 0, .uw = 0});
     add_carries(s_, 1);
-    return sums.rr;
+    return sums.ru;
   }
 
   cg::Sums descend(double alpha) {
     const Norms norms = cpu::descend(rows_, alpha, s_, m_, r_);
-    return reduce({.rr = norms.rmr, .norm2 = norms.norm2, .rw = 0});
+    return reduce({.ru = norms.rmr, .norm2 = norms.norm2, .uw = 0});
   }
 
   void advance(double alpha, double beta) {
@@ -126,8 +125,8 @@ class CgMember {
   }
 
   cg::Sums multiply_residual() {
-    const double rw = multiply_part(r_, w_);
-    const cg::Sums sums = reduce({.rr = norms_.rmr, .norm2 = norms_.norm2, .rw = rw});
+    const double uw = multiply_part(r_, w_);
+    const cg::Sums sums = reduce({.ru = norms_.rmr, .norm2 = norms_.norm2, .uw = uw});
     add_carries(w_, 1);
     return sums;
   }

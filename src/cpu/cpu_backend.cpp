@@ -44,18 +44,6 @@ int choose_threads(int wanted, Offset rows, Offset nonzeros) {
   return static_cast<int>(std::min<Offset>(useful, available_cpu_threads()));
 }
 
-// The diagonal M of Jacobi's preconditioner from scale = 1 / sqrt(a_ii), up to a constant factor
-// that keeps its entries as far from overflow as from underflow.
-template <class T>
-std::vector<T> jacobi_diagonal(std::span<const T> scale) {
-  std::vector<T> m;
-  if (scale.empty()) return m;
-  const auto [least, most] = std::minmax_element(scale.begin(), scale.end());
-  m.reserve(scale.size());
-  for (const T s : scale) m.push_back((s / *least) * (s / *most));
-  return m;
-}
-
 // Says in which formats the members' rows are packed.
 template <class T>
 std::string formats(std::span<const TeamPart<T>> parts) {
@@ -87,8 +75,8 @@ std::string formats(std::span<const TeamPart<T>> parts) {
 template <class T>
 class CpuBackend final : public CgBackend<T> {
  public:
-  CpuBackend(CsrView<T> a, std::span<const T> scale, const CgOptions& resolved)
-      : preconditioner_(jacobi_diagonal(scale)) {
+  CpuBackend(CsrView<T> a, std::span<const T> preconditioner, const CgOptions& resolved)
+      : preconditioner_(preconditioner.begin(), preconditioner.end()) {
     this->rows = a.rows;
     this->options = resolved;
     if (resolved.recurrence == Recurrence::automatic)
@@ -196,10 +184,10 @@ class CpuBackend final : public CgBackend<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<CgBackend<T>> make_cpu_backend(CsrView<T> a, std::span<const T> scale,
+std::unique_ptr<CgBackend<T>> make_cpu_backend(CsrView<T> a, std::span<const T> preconditioner,
                                                const CgOptions& options) {
   try {
-    return std::make_unique<CpuBackend<T>>(a, scale, options);
+    return std::make_unique<CpuBackend<T>>(a, preconditioner, options);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCategory::memory,
                 fmt::format("not enough memory to prepare a matrix of {} rows and {} nonzeros",
