@@ -65,10 +65,11 @@ template <class T>
 Entry<T>* EntryArena<T>::take(std::size_t count) {
   const std::lock_guard lock(mutex_);
   if (left_ < count || next_ == nullptr) {
-    left_ = std::max(count, block_entries_);
-    const std::size_t bytes = left_ * sizeof(Entry<T>);
+    const std::size_t block = std::max(count, block_entries_);
+    const std::size_t bytes = block * sizeof(Entry<T>);
     blocks_.reserve(blocks_.size() + 1);
     next_ = static_cast<Entry<T>*>(::operator new(bytes, std::align_val_t(huge_page)));
+    left_ = block;
     blocks_.emplace_back(next_);
     prefer_huge_pages(next_, bytes);
   }
@@ -139,7 +140,7 @@ class Assembly {
   }
 
  private:
-  // Half of the time goes into the first touch of these pages, so the arrays share the threads.
+  // The first touch of these pages takes as long as filling them, so the threads share it.
   void allocate(int threads) {
     const auto nonzeros = static_cast<std::size_t>(starts_.back());
     parallel_for(3, threads, [&](int, std::size_t array) {
