@@ -190,10 +190,12 @@ Result run(const std::vector<std::string>& arguments) {
   return Process(launch).wait();
 }
 
-Result run_shell(const std::string& script) {
+Launch shell_script(const std::string& script) {
   setenv("RESIDENT", command_path().c_str(), 1);
   Launch launch;
   launch.program = "sh";
   launch.arguments = {"-c", script};
-  return Process(launch).wait();
+  return launch;
 }
+
+Result run_shell(const std::string& script) { return Process(shell_script(script)).wait(); }

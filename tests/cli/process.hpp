@@ -74,4 +74,5 @@ class Process {
 Result run(const std::vector<std::string>& arguments);
 
 // A shell script in which $RESIDENT is the command.
+Launch shell_script(const std::string& script);
 Result run_shell(const std::string& script);

@@ -156,6 +156,23 @@ TEST(Streams, StandardOutputThatFails) {
   }
 }
 
+TEST(Streams, ClosedStandardOutputIsAnError) {
+  const Result result = run_shell("\"$RESIDENT\" solve poisson2d:5:5 --json >&-");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "standard output")) << result.err;
+}
+
+TEST(Streams, StandardErrorIsNotNeeded) {
+  for (const char* stream : {"2>&-", "2>/dev/full"}) {
+    const Result result =
+        run_shell("\"$RESIDENT\" solve poisson2d:5:5 --json " + std::string(stream));
+    EXPECT_EQ(result.exit_code, 0) << stream;
+    EXPECT_EQ(Json::parse(result.out, nullptr, false)["reason"], "converged") << stream;
+    const std::string failing = "\"$RESIDENT\" solve /nowhere/a.mtx ";
+    EXPECT_EQ(run_shell(failing + stream).exit_code, 1) << stream;
+  }
+}
+
 class Interrupted : public testing::TestWithParam<int> {};
 
 TEST_P(Interrupted, ReportsCancelledAndWritesTheSolution) {
@@ -179,6 +196,19 @@ TEST_P(Interrupted, ReportsCancelledAndWritesTheSolution) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted, testing::Values(SIGINT, SIGTERM));
+
+TEST(Interrupt, StaysIgnored) {
+  std::string script = "trap '' INT; exec \"$RESIDENT\"";
+  for (const std::string& word : long_solve) script += ' ' + word;
+  Launch launch = shell_script(script + " --time-limit 1 --json");
+  launch.terminal = true;
+  Process process(launch);
+  ASSERT_TRUE(process.wait_for_terminal("iterations/s"));
+  process.send(SIGINT);
+  const Result result = process.wait();
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_EQ(Json::parse(result.out, nullptr, false)["reason"], "time_limit");
+}
 
 // The second signal must end a process that is not looking at the flag. Here it waits for input.
 TEST(Interrupt, SecondOneKills) {

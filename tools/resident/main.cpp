@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -33,7 +32,7 @@ ExitCode exit_code(ErrorCategory category) {
 }
 
 ExitCode complain(ExitCode code, const std::string& what) {
-  fmt::print(stderr, "resident: {}\n", what);
+  write_standard_error(fmt::format("resident: {}\n", what));
   return code;
 }
 
@@ -78,6 +77,7 @@ ExitCode run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace resident::command;
+  reserve_standard_streams();
   // A reader that goes away is an output error with a message, not a silent death.
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -1,4 +1,4 @@
-// Standard output and small text files, written completely or with an error.
+// Text to the standard streams and to small files.
 #pragma once
 
 #include <filesystem>
@@ -12,5 +12,12 @@ void check_output(const std::filesystem::path& file);
 
 // All of `text`, or Error(output) and no change to the file. "-" is standard output.
 void write_text(const std::filesystem::path& file, std::string_view text);
+
+// Where standard error cannot be written, the text is lost and nothing else happens.
+void write_standard_error(std::string_view text);
+
+// A stream that the process was started without fails when it is used. Without this the next file
+// that is opened would take its place.
+void reserve_standard_streams();
 
 }  // namespace resident::command

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include "output.hpp"
 
 namespace resident::command {
 
@@ -33,15 +33,13 @@ void ProgressLine::erase() {
   const std::lock_guard lock(mutex_);
   if (width_ == 0) return;
   draw("");
-  fmt::print(stderr, "\r");
-  std::fflush(stderr);
+  write_standard_error("\r");
 }
 
 // Blanks cover what a longer line left; no escape sequence, so that any terminal will do.
 void ProgressLine::draw(const std::string& text) {
   if (!active_) return;
-  fmt::print(stderr, "\r{:<{}}", text, width_);
-  std::fflush(stderr);
+  write_standard_error(fmt::format("\r{:<{}}", text, width_));
   width_ = text.size();
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "commands.hpp"
@@ -31,24 +30,22 @@ struct SolveArguments {
 };
 
 constexpr const char* footer_text =
-    "The right-hand side is b.mtx, or what --rhs says; without either it is A*1, whose solution "
-    "is\n"
-    "all ones. --rhs ones is the vector of ones itself; --rhs random:SEED is uniform in [-1, 1).\n"
-    "\n"
-    "x is written when the solve converged and also when it ended without convergence (exit code "
-    "2,\n"
-    "Ctrl-C included): it is then the last iterate. A breakdown writes no x. The history is "
-    "always\n"
-    "written. A report for people goes to standard error; standard output carries only what was\n"
-    "asked for with --json or a file named -.\n"
-    "\n"
-    "Exit codes:\n"
-    "  0  converged\n"
-    "  1  usage, input (a matrix that is not symmetric, ...) or output\n"
-    "  2  not converged: iteration or time limit, stagnation, Ctrl-C\n"
-    "  3  breakdown: the matrix is not positive definite, or something is not finite\n"
-    "  4  device or memory\n"
-    "\n";
+    R"(The right-hand side is b.mtx, or what --rhs says; without either it is A*1, whose solution is
+all ones. --rhs ones is the vector of ones itself; --rhs random:SEED is uniform in [-1, 1).
+
+x is written when the solve converged, and also when it ended without convergence (exit code 2,
+Ctrl-C included): it is then the last iterate. A breakdown writes no x. The history is always
+written. A report for people goes to standard error; standard output carries only what was asked
+for with --json or a file named -.
+
+Exit codes:
+  0  converged
+  1  usage, input (a matrix that is not symmetric, ...) or output
+  2  not converged: iteration or time limit, stagnation, Ctrl-C
+  3  breakdown: the matrix is not positive definite, or something is not finite
+  4  device or memory
+
+)";
 
 void add_files(CLI::App& app, SolveArguments& arguments) {
   add_matrix(app, arguments.matrix);
@@ -199,13 +196,13 @@ ExitCode solve(SolveArguments& arguments) {
   System<T> system = read_system<T>(arguments);
   SolveSummary summary = solve_system(arguments, system, line);
   line.erase();
-  if (!arguments.quiet) fmt::print(stderr, "{}", to_text(summary));
+  if (!arguments.quiet) write_standard_error(to_text(summary));
   const ExitCode code = exit_code(summary.report.reason);
   if (!arguments.history.empty()) write_text(arguments.history, history_csv(summary.report));
   if (!arguments.solution.empty() && (code == exit_success || code == exit_not_converged)) {
     write_matrix_market<T>(arguments.solution, std::span<const T>(system.x));
     summary.solution = arguments.solution;
-    if (!arguments.quiet) fmt::print(stderr, "solution  {}\n", summary.solution);
+    if (!arguments.quiet) write_standard_error(fmt::format("solution  {}\n", summary.solution));
   }
   if (arguments.json) write_text("-", to_json(summary));
   return code;
