@@ -5,7 +5,8 @@ skipped_status=77  # of a check that cannot be made on this machine
 
 step() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
 
-# logged LOG COMMAND...: what the command prints goes to LOG; on failure its end is shown.
+# logged LOG COMMAND...: what the command prints goes to LOG; on failure its end is shown, without
+# ctest's lines about tests that passed or were skipped.
 logged() {
   local log=$1 status=0
   shift
@@ -14,7 +15,8 @@ logged() {
     cat "$log"
   elif ((status != 0)); then
     printf -- '--- the end of %s ---\n' "$log"
-    tail -n 100 "$log"
+    grep -vE '^ +Start +[0-9]+:|^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* (Passed|\*\*\*Skipped) |\(Skipped\)$' "$log" |
+      tail -n 150
     printf -- '--- failed with status %d: %s\n' "$status" "$*"
   fi
   return "$status"
