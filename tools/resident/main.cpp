@@ -77,7 +77,6 @@ ExitCode run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace resident::command;
-  reserve_standard_streams();
   // A reader that goes away is an output error with a message, not a silent death.
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,15 +45,6 @@ void write_text(const fs::path& file, std::string_view text) {
 void write_standard_error(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
-}
-
-void reserve_standard_streams() {
-  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
-    // open() takes the lowest free descriptor, which is the missing one, and the mode is the one
-    // that nobody uses it in.
-    const int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", mode);
-  }
 }
 
 }  // namespace resident::command

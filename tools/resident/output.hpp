@@ -16,8 +16,4 @@ void write_text(const std::filesystem::path& file, std::string_view text);
 // Where standard error cannot be written, the text is lost and nothing else happens.
 void write_standard_error(std::string_view text);
 
-// A stream that the process was started without fails when it is used. Without this the next file
-// that is opened would take its place.
-void reserve_standard_streams();
-
 }  // namespace resident::command
