@@ -131,6 +131,33 @@ void print_row(const Json& r) {
              r.contains("error") ? "  " + r["error"].get<std::string>() : "");
 }
 
+// Time per iteration. Systems on which CG ends by itself before the fixed number have none.
+void record_iterations(Solver& solver, const Problem& problem, const CgBenchmarkOptions& options,
+                       Json& record) {
+  SolverOptions with;
+  with.max_iterations = options.iterations;
+  solver.setup(problem, with);
+  Samples samples;
+  try {
+    samples = time_iterations(solver, options);
+  } catch (const EndedEarly& early) {
+    record["notes"] = early.what();
+    return;
+  }
+  record["us_per_iteration"] = 1e6 * samples.middle();
+  record["us_min"] = 1e6 * *std::min_element(samples.seconds.begin(), samples.seconds.end());
+  record["spread_percent"] = 100 * samples.spread();
+  record["repetitions"] = samples.seconds.size();
+  record["effective_gb_per_s"] = 1e-9 * uncached_bytes(problem.a) / samples.middle();
+  if (const double spmv = solver.spmv_seconds(); spmv > 0) {
+    const double bytes =
+        12.0 * static_cast<double>(problem.a.nonzeros()) + (4 + 16.0) * problem.a.rows;
+    record["spmv_us"] = 1e6 * spmv;
+    record["spmv_gb_per_s"] = 1e-9 * bytes / spmv;
+  }
+  record["notes"] = solver.notes();
+}
+
 // One system on one solver; false if the answer was wrong or the solver failed.
 bool run_pair(const SolverEntry& entry, const Problem& problem, const CgBenchmarkOptions& options) {
   Json record = {{"kind", "cg"},
@@ -140,25 +167,7 @@ bool run_pair(const SolverEntry& entry, const Problem& problem, const CgBenchmar
                  {"solver", entry.name}};
   bool right = true;
   try {
-    {
-      const auto solver = entry.make();
-      SolverOptions with;
-      with.max_iterations = options.iterations;
-      solver->setup(problem, with);
-      const Samples samples = time_iterations(*solver, options);
-      record["us_per_iteration"] = 1e6 * samples.middle();
-      record["us_min"] = 1e6 * *std::min_element(samples.seconds.begin(), samples.seconds.end());
-      record["spread_percent"] = 100 * samples.spread();
-      record["repetitions"] = samples.seconds.size();
-      record["effective_gb_per_s"] = 1e-9 * uncached_bytes(problem.a) / samples.middle();
-      if (const double spmv = solver->spmv_seconds(); spmv > 0) {
-        record["spmv_us"] = 1e6 * spmv;
-        record["spmv_gb_per_s"] =
-            1e-9 *
-            (12.0 * static_cast<double>(problem.a.nonzeros()) + (4 + 16.0) * problem.a.rows) / spmv;
-      }
-      record["notes"] = solver->notes();
-    }
+    record_iterations(*entry.make(), problem, options, record);
     if (options.solve) right = time_solution(*entry.make(), problem, options, record);
     if (!right) record["error"] = "WRONG ANSWER";
   } catch (const std::exception& error) {

@@ -1,8 +1,9 @@
 // Our own solver: as users get it, and with each caching policy (the ablation).
 #include <resident/conjugate_gradient.hpp>
-#include <resident/error.hpp>
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include "solvers/ours.hpp"
 
@@ -35,8 +36,8 @@ class ResidentSolver final : public Solver {
     std::fill(x_.begin(), x_.end(), 0.0);
     const SolveReport report = solver->solve(problem_.b, x_);
     if (report.iterations != iterations) {
-      throw Error(ErrorCategory::usage,
-                  "the solve ended before the fixed number of iterations: " + report.message());
+      throw EndedEarly("after " + std::to_string(report.iterations) +
+                       " iterations there is nothing left to iterate on");
     }
     notes_ = report.plan;
     return report.iteration_seconds;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,12 @@ struct SolverOptions {
   std::int64_t max_iterations = 0;
 };
 
+// run_fixed() could not run as many iterations: the system was solved to the last bit before.
+class EndedEarly : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -42,7 +49,7 @@ class Solver {
   virtual void setup(const Problem& problem, const SolverOptions& options) = 0;
 
   // Runs exactly `iterations` iterations from x = 0, whatever the residual; returns the device time
-  // in seconds (CPU solvers: wall clock).
+  // in seconds (CPU solvers: wall clock). May throw EndedEarly.
   virtual double run_fixed(std::int64_t iterations) = 0;
 
   // Solves with the options of setup().

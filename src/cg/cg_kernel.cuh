@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cg/merge_plan.hpp"
 #include "cg/merge_spmv.cuh"
@@ -41,21 +42,9 @@ constexpr int vectors_per_row(bool preconditioned) {
   return (Recurrence::residual_is_multiplied ? 5 : 4) + (preconditioned ? 1 : 0);
 }
 
-// The own part of a vector: the first rows on chip, the others in global memory.
-template <class T>
-struct OwnVector {
-  T* kept;
-  T* global;
-  int kept_rows;
-  __device__ __forceinline__ T& operator[](int i) const {
-    return i < kept_rows ? kept[i] : global[i];
-  }
-  // For vectors that other blocks gather from: the global copy of what is kept.
-  __device__ __forceinline__ void store_and_publish(int i, T value) const {
-    if (i < kept_rows) kept[i] = value;
-    global[i] = value;
-  }
-};
+// Whether an own row's vector entries are kept on chip or are in global memory.
+using Kept = std::true_type;
+using Streamed = std::false_type;
 
 template <class T, class Recurrence, class Tuning>
 class GridMember {
@@ -83,14 +72,14 @@ class GridMember {
 
   // Once a solve: brings x and M on chip.
   __device__ __forceinline__ double load() {
-    const T* b = g_.b + range_.first_row;
     double norm2 = 0;
-    each_row([&](int i) {
-      norm2 += square(b[i]);
-      if (i >= g_.spmv.keep.vector_rows) return;
-      x().kept[i] = x().global[i];
-      if (g_.preconditioner != nullptr) {
-        kept_preconditioner()[i] = g_.preconditioner[range_.first_row + i];
+    each_row([&](auto where, int i) {
+      norm2 += square(g_.b[range_.first_row + i]);
+      if constexpr (where) {
+        x<where>(i) = g_.x[range_.first_row + i];
+        if (g_.preconditioner != nullptr) {
+          kept_preconditioner()[i] = g_.preconditioner[range_.first_row + i];
+        }
       }
     });
     norm2 = team_.all_reduce(Partials<1>{norm2}).value[0];
@@ -99,7 +88,7 @@ class GridMember {
   }
 
   __device__ __forceinline__ void zero_solution() {
-    each_row([&](int i) { x()[i] = T(0); });
+    each_row([&](auto where, int i) { x<where>(i) = T(0); });
   }
 
   // The solution to global memory, and the end of everything under way.
@@ -111,22 +100,19 @@ class GridMember {
   __device__ __forceinline__ Sums residual() {
     publish_solution();
     team_.sync();  // x is complete in global memory, and nobody gathers from u or p any more
-    const T* b = g_.b + range_.first_row;
     Sums sums;
     Products(shared_.products, g_.spmv.a, range_, g_.x).apply([&](int i, double product) {
-      const double exact = static_cast<double>(b[i]) - product;
-      const T r_i = static_cast<T>(exact);
-      const T u_i = m(i) * r_i;
-      r()[i] = r_i;
-      if constexpr (kSingle) {
-        p()[i] = T(0);
-        s()[i] = T(0);
-        publish(g_.u, i, u_i);
-      } else {
-        p().store_and_publish(i, u_i);
-      }
+      const double exact = static_cast<double>(g_.b[range_.first_row + i]) - product;
       sums.norm2 += exact * exact;
-      sums.ru += static_cast<double>(r_i) * static_cast<double>(u_i);
+      at_row(i, [&](auto where) {
+        const T r_i = static_cast<T>(exact);
+        const T u_i = m<where>(i) * r_i;
+        sums.ru += static_cast<double>(r_i) * static_cast<double>(u_i);
+        r<where>(i) = r_i;
+        p<where>(i) = kSingle ? T(0) : u_i;
+        if constexpr (kSingle) s<where>(i) = T(0);
+        publish_multiplied(where, i, u_i);
+      });
     });
     return reduce(sums);  // orders the new u or p before the next gather
   }
@@ -134,48 +120,72 @@ class GridMember {
   // s = A p. Vectors: p read, s written.
   __device__ __forceinline__ double multiply_direction() {
     double pap = 0;
-    const T carry = spmv_.apply(g_.p, [&](int i, T sum) {
-      s()[i] = sum;
-      pap += static_cast<double>(sum) * static_cast<double>(p()[i]);
-    });
+    const T carry = spmv_.apply(
+        g_.p, [&](int i) { return at_row(i, [&](auto where) -> T { return p<where>(i); }); },
+        [&](int i, T sum, T p_i) {
+          at_row(i, [&](auto where) { s<where>(i) = sum; });
+          pap += static_cast<double>(sum) * static_cast<double>(p_i);
+        });
     pap += carried_dot(g_.p, carry);
     return team_.all_reduce(Partials<1>{pap}).value[0];
   }
 
   // Vectors: r and s read, r written.
   __device__ __forceinline__ Sums descend(double alpha) {
-    add_carries(s());
+    add_carries(g_.s, 3);
     const T step = static_cast<T>(alpha);
     Sums sums;
-    each_row([&](int i) {
-      const T r_i = r()[i] - step * s()[i];
-      r()[i] = r_i;
-      add_squares(sums, r_i, m(i) * r_i);
-    });
+    struct Row {
+      T r, s, m;
+    };
+    each_loaded_row(
+        [&](auto where, int i) {
+          return Row{r<where>(i), s<where>(i), m<where>(i)};
+        },
+        [&](auto where, int i, Row row) {
+          const T r_i = row.r - step * row.s;
+          r<where>(i) = r_i;
+          add_squares(sums, r_i, row.m * r_i);
+        });
     return reduce(sums);
   }
 
   // Vectors: x, p and r read, x and p written.
   __device__ __forceinline__ void advance(double alpha, double beta) {
     const T step = static_cast<T>(alpha), turn = static_cast<T>(beta);
-    each_row([&](int i) {
-      const T p_i = p()[i];
-      x()[i] += step * p_i;
-      p().store_and_publish(i, m(i) * r()[i] + turn * p_i);
-    });
+    struct Row {
+      T x, p, r, m;
+    };
+    each_loaded_row(
+        [&](auto where, int i) {
+          return Row{x<where>(i), p<where>(i), r<where>(i), m<where>(i)};
+        },
+        [&](auto where, int i, Row row) {
+          x<where>(i) = row.x + step * row.p;
+          const T p_i = row.m * row.r + turn * row.p;
+          p<where>(i) = p_i;
+          publish_multiplied(where, i, p_i);
+        });
     team_.sync();  // p is complete before the next gather
   }
 
   // w = A u, u = M r. Vectors: r read, w written.
   __device__ __forceinline__ Sums multiply_residual() {
     Sums sums;
-    const T carry = spmv_.apply(g_.u, [&](int i, T sum) {
-      w()[i] = sum;
-      const T r_i = r()[i];
-      const T u_i = m(i) * r_i;
-      add_squares(sums, r_i, u_i);
-      sums.uw += static_cast<double>(sum) * static_cast<double>(u_i);
-    });
+    struct Row {
+      T r, m;
+    };
+    const T carry = spmv_.apply(
+        g_.u,
+        [&](int i) { return at_row(i, [&](auto where) {
+                       return Row{r<where>(i), m<where>(i)};
+                     }); },
+        [&](int i, T sum, Row row) {
+          at_row(i, [&](auto where) { w<where>(i) = sum; });
+          const T u_i = row.m * row.r;
+          add_squares(sums, row.r, u_i);
+          sums.uw += static_cast<double>(sum) * static_cast<double>(u_i);
+        });
     sums.uw += carried_dot(g_.u, carry);
     const Partials<3> total = team_.all_reduce(Partials<3>{sums.ru, sums.norm2, sums.uw});
     return {total.value[0], total.value[1], total.value[2]};
@@ -183,20 +193,25 @@ class GridMember {
 
   // Vectors: r, p, w, s and x read, all but w written, and u.
   __device__ __forceinline__ void advance_all(double alpha, double beta) {
-    add_carries(w());
+    add_carries(g_.w, 4);
     const T step = static_cast<T>(alpha), turn = static_cast<T>(beta);
-    each_row([&](int i) {
-      const T m_i = m(i);
-      T r_i = r()[i];
-      const T p_i = m_i * r_i + turn * p()[i];
-      const T s_i = w()[i] + turn * s()[i];
-      p()[i] = p_i;
-      s()[i] = s_i;
-      x()[i] += step * p_i;
-      r_i -= step * s_i;
-      r()[i] = r_i;
-      publish(g_.u, i, m_i * r_i);
-    });
+    struct Row {
+      T x, r, p, s, w, m;
+    };
+    each_loaded_row(
+        [&](auto where, int i) {
+          return Row{x<where>(i), r<where>(i), p<where>(i), s<where>(i), w<where>(i), m<where>(i)};
+        },
+        [&](auto where, int i, Row row) {
+          const T p_i = row.m * row.r + turn * row.p;
+          const T s_i = row.w + turn * row.s;
+          const T r_i = row.r - step * s_i;
+          p<where>(i) = p_i;
+          s<where>(i) = s_i;
+          x<where>(i) = row.x + step * p_i;
+          r<where>(i) = r_i;
+          publish_multiplied(where, i, row.m * r_i);
+        });
     team_.sync();  // u is complete before the next gather
   }
 
@@ -219,47 +234,102 @@ class GridMember {
     return shared;
   }
 
+  // --- Own entries of the vectors ---
+
+  __device__ __forceinline__ int kept_rows() const {
+    return min(g_.spmv.keep.vector_rows, range_.rows);
+  }
   __device__ __forceinline__ T* kept_vector(int slot) const {
     return reinterpret_cast<T*>(dynamic_ + g_.spmv.layout.vectors) +
            slot * g_.spmv.keep.vector_rows;
   }
-  // Built at each use: as members the pointers would hold registers through the whole solve.
-  __device__ __forceinline__ OwnVector<T> own(T* global, int slot) const {
-    return {kept_vector(slot), global + range_.first_row, g_.spmv.keep.vector_rows};
-  }
-  __device__ __forceinline__ OwnVector<T> x() const { return own(g_.x, 0); }
-  __device__ __forceinline__ OwnVector<T> r() const { return own(g_.r, 1); }
-  __device__ __forceinline__ OwnVector<T> p() const { return own(g_.p, 2); }
-  __device__ __forceinline__ OwnVector<T> s() const { return own(g_.s, 3); }
-  __device__ __forceinline__ OwnVector<T> w() const { return own(g_.w, 4); }
   __device__ __forceinline__ T* kept_preconditioner() const {
     return kept_vector(vectors_per_row<Recurrence>(false));
   }
 
-  template <class Function>
-  __device__ __forceinline__ void each_row(Function&& function) {
-    for (int i = static_cast<int>(threadIdx.x); i < range_.rows; i += Tuning::threads) function(i);
+  // Found at each use: as members the pointers would hold registers through the whole solve.
+  template <bool where>
+  __device__ __forceinline__ T& entry(T* global, int slot, int i) const {
+    return where ? kept_vector(slot)[i] : global[range_.first_row + i];
+  }
+  template <bool where>
+  __device__ __forceinline__ T& x(int i) const {
+    return entry<where>(g_.x, 0, i);
+  }
+  template <bool where>
+  __device__ __forceinline__ T& r(int i) const {
+    return entry<where>(g_.r, 1, i);
+  }
+  template <bool where>
+  __device__ __forceinline__ T& p(int i) const {
+    return entry<where>(g_.p, 2, i);
+  }
+  template <bool where>
+  __device__ __forceinline__ T& s(int i) const {
+    return entry<where>(g_.s, 3, i);
+  }
+  template <bool where>
+  __device__ __forceinline__ T& w(int i) const {
+    return entry<where>(g_.w, 4, i);
+  }
+  // An entry of the diagonal M.
+  template <bool where>
+  __device__ __forceinline__ T m(int i) const {
+    if (g_.preconditioner == nullptr) return T(1);
+    return where ? kept_preconditioner()[i] : g_.preconditioner[range_.first_row + i];
   }
 
-  __device__ __forceinline__ static double square(T value) {
-    return static_cast<double>(value) * static_cast<double>(value);
-  }
-
-  __device__ __forceinline__ void publish(T* vector, int i, T value) const {
-    vector[range_.first_row + i] = value;
+  // For the vector that other blocks gather from: u, which has no entry of its own, or p.
+  template <class Where>
+  __device__ __forceinline__ void publish_multiplied(Where where, int i, T value) const {
+    if constexpr (kSingle) {
+      g_.u[range_.first_row + i] = value;
+    } else if constexpr (where) {
+      g_.p[range_.first_row + i] = value;
+    }
   }
 
   __device__ __forceinline__ void publish_solution() {
-    each_row([&](int i) {
-      if (i < g_.spmv.keep.vector_rows) x().global[i] = x().kept[i];
+    each_row([&](auto where, int i) {
+      if constexpr (where) g_.x[range_.first_row + i] = x<where>(i);
     });
   }
 
-  // An entry of the diagonal M.
-  __device__ __forceinline__ T m(int i) const {
-    if (g_.preconditioner == nullptr) return T(1);
-    return i < g_.spmv.keep.vector_rows ? kept_preconditioner()[i]
-                                        : g_.preconditioner[range_.first_row + i];
+  // function(Kept or Streamed) for one own row.
+  template <class Function>
+  __device__ __forceinline__ auto at_row(int i, Function&& function) const {
+    return i < kept_rows() ? function(Kept{}) : function(Streamed{});
+  }
+
+  // function(Kept or Streamed, i) for each own row.
+  template <class Function>
+  __device__ __forceinline__ void each_row(Function&& function) const {
+    int i = static_cast<int>(threadIdx.x);
+    for (; i < kept_rows(); i += Tuning::threads) function(Kept{}, i);
+    for (; i < range_.rows; i += Tuning::threads) function(Streamed{}, i);
+  }
+
+  // store(where, i, load(where, i)) for each own row, with the loads of several rows that are not
+  // kept in flight at once.
+  template <class Load, class Store>
+  __device__ __forceinline__ void each_loaded_row(Load&& load, Store&& store) const {
+    constexpr int kBatch = 2;
+    int i = static_cast<int>(threadIdx.x);
+    for (; i < kept_rows(); i += Tuning::threads) store(Kept{}, i, load(Kept{}, i));
+    for (; i + (kBatch - 1) * Tuning::threads < range_.rows; i += kBatch * Tuning::threads) {
+      decltype(load(Streamed{}, 0)) rows[kBatch] = {};
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) rows[k] = load(Streamed{}, i + k * Tuning::threads);
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) store(Streamed{}, i + k * Tuning::threads, rows[k]);
+    }
+    for (; i < range_.rows; i += Tuning::threads) store(Streamed{}, i, load(Streamed{}, i));
+  }
+
+  // --- Sums ---
+
+  __device__ __forceinline__ static double square(T value) {
+    return static_cast<double>(value) * static_cast<double>(value);
   }
 
   __device__ __forceinline__ static void add_squares(Sums& sums, T r_i, T u_i) {
@@ -282,19 +352,23 @@ class GridMember {
   }
 
   // Own row 0 may have begun in earlier blocks: adds their parts, in block order within each lane.
-  // Only thread 0 writes, and thread 0 is the one that each_row gives row 0.
-  __device__ __forceinline__ void add_carries(const OwnVector<T>& product) {
+  __device__ __forceinline__ void add_carries(T* product, int slot) const {
     const int last = static_cast<int>(blockIdx.x);
-    if (range_.carry_first == last || threadIdx.x >= 32) return;
-    T sum = 0;
-    for (int block = range_.carry_first + static_cast<int>(threadIdx.x); block < last;
-         block += 32) {
-      sum += g_.carries[block];
+    if (range_.carry_first == last) return;
+    if (threadIdx.x < 32) {
+      T sum = 0;
+      for (int block = range_.carry_first + static_cast<int>(threadIdx.x); block < last;
+           block += 32) {
+        sum += g_.carries[block];
+      }
+      for (int distance = 16; distance > 0; distance /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+      }
+      if (threadIdx.x == 0) {
+        at_row(0, [&](auto where) { entry<where>(product, slot, 0) += sum; });
+      }
     }
-    for (int distance = 16; distance > 0; distance /= 2) {
-      sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-    }
-    if (threadIdx.x == 0) product[0] += sum;
+    __syncthreads();  // row 0 is complete
   }
 
   const KernelArguments<T>& g_;

@@ -19,8 +19,8 @@ namespace resident::cg {
 namespace {
 
 // Chosen by measurement: see bench/results.
-using Tuning = MergeTuning<256, 5>;
-constexpr int kBlocksPerMultiprocessor = 4;
+using Tuning = MergeTuning<256, 8>;
+constexpr int kBlocksPerMultiprocessor = 3;
 
 // A history longer than this is cut: 32 MB of device memory.
 constexpr std::int64_t kHistoryCapacity = std::int64_t{1} << 22;

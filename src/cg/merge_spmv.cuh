@@ -113,15 +113,15 @@ class MergeSpmv {
     }
   }
 
-  // Calls emit(i, sum) for every own row i, once per row and by some thread: the sum over the part
-  // of the row that lies in this block. Returns to all threads the sum of the last row's part that
-  // lies in this block and ends in a later one. v may be written by other blocks up to the last
-  // grid-wide barrier.
+  // Calls emit(i, sum, load(i)) for every own row i, once per row and by some thread: the sum over
+  // the part of the row that lies in this block. Returns to all threads the sum of the last row's
+  // part that lies in this block and ends in a later one. v may be written by other blocks up to
+  // the last grid-wide barrier.
   //
   // Bytes read per iteration from beyond shared memory: per nonzero sizeof(T) + 4 and per row 8,
   // for tiles that are not kept; and a gather of sizeof(T) per nonzero.
-  template <class Emit>
-  __device__ __forceinline__ T apply(const T* v, Emit&& emit) {
+  template <class Load, class Emit>
+  __device__ __forceinline__ T apply(const T* v, Load&& load, Emit&& emit) {
     if (!g_.keep.search) {
       search_tiles();
       next_ = kept_tiles();
@@ -131,12 +131,18 @@ class MergeSpmv {
     const int count = tiles();
     for (int index = 0; index < count; ++index) {
       const Tile tile = open(index);
+      // What the first row needs is under way while the sums are formed.
+      decltype(load(0)) first = {};
+      if (thread() < tile.rows) first = load(tile.start.row + thread());
       stage_products(v, tile);
       __syncthreads();  // the products are complete
       carry = reduce_rows(tile, carry);
       close(index);
       const T* sums = work() + tile.nonzeros;
-      for (int i = thread(); i < tile.rows; i += kThreads) emit(tile.start.row + i, sums[i]);
+      if (thread() < tile.rows) emit(tile.start.row + thread(), sums[thread()], first);
+      for (int i = thread() + kThreads; i < tile.rows; i += kThreads) {
+        emit(tile.start.row + i, sums[i], load(tile.start.row + i));
+      }
       __syncthreads();  // the row sums have been read; the next tile may overwrite them
     }
     return carry;
@@ -190,8 +196,7 @@ class MergeSpmv {
     __syncthreads();  // the table and the barriers are ready
   }
 
-  // --- Images
-  // -------------------------------------------------------------------------------------
+  // --- Images ---
 
   // Where an array's part of a tile lies: copies begin and end at multiples of 16 bytes.
   template <class U>
@@ -305,8 +310,7 @@ class MergeSpmv {
     if (next_ < tiles()) issue();
   }
 
-  // --- Products and rows
-  // --------------------------------------------------------------------------
+  // --- Products and rows ---
 
   // work[k] = a_k * v[column_k]. All gathers of a thread are in flight before the first is used.
   __device__ __forceinline__ void stage_products(const T* v, const Tile& tile) {

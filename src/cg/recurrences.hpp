@@ -77,7 +77,7 @@ RESIDENT_FUNCTION bool step_ends(Member& m, double norm2, double threshold2, con
 }
 
 // p·Ap that is not positive: the matrix is indefinite if p is the residual itself; after some steps
-// it may be rounding, and a restart from the true residual decides.
+// it may be rounding, and a restart from the true residual decides: see Restarts.
 RESIDENT_FUNCTION Exit bad_curvature(double pap, bool first) {
   if (!is_finite(pap)) return Exit::not_finite;
   return first ? Exit::indefinite : Exit::breakdown;
@@ -127,9 +127,25 @@ struct SingleReduction {
   }
 };
 
+// Whether restarts for one cause still gain: the true residual must fall by a factor of two from
+// one to the next.
+class Restarts {
+ public:
+  RESIDENT_FUNCTION bool gain(double norm2) {
+    const bool gained = !any_ || norm2 <= 0.25 * last_norm2_;
+    any_ = true;
+    last_norm2_ = norm2;
+    return gained;
+  }
+
+ private:
+  bool any_ = false;
+  double last_norm2_ = 0;
+};
+
 // The whole solve. Convergence is only said of a residual computed from x; where the recurrence
 // claimed more than that residual shows, the solve restarts from it (residual replacement), as long
-// as a restart still gains a factor of two.
+// as restarts gain. The same holds for breakdowns: of an indefinite matrix they do not.
 template <class Recurrence, class Member>
 RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
   Outcome outcome;
@@ -150,8 +166,8 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
   const double threshold2 = relative2 > absolute2 ? relative2 : absolute2;
 
   Exit exit = Exit::breakdown;
-  bool started = false, claimed_before = false;
-  double claimed_norm2 = 0;
+  bool started = false;
+  Restarts claims, breakdowns;
   for (;;) {
     const Sums sums = m.residual();
     outcome.norm2 = sums.norm2;
@@ -174,13 +190,13 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
             m.request() == Request::cancel ? StopReason::cancelled : StopReason::time_limit;
         return outcome;
       }
-      if (exit == Exit::claimed) {
-        if (claimed_before && sums.norm2 > 0.25 * claimed_norm2) {
-          outcome.reason = StopReason::stagnated;
-          return outcome;
-        }
-        claimed_before = true;
-        claimed_norm2 = sums.norm2;
+      if (exit == Exit::claimed && !claims.gain(sums.norm2)) {
+        outcome.reason = StopReason::stagnated;
+        return outcome;
+      }
+      if (exit == Exit::breakdown && !breakdowns.gain(sums.norm2)) {
+        outcome.reason = StopReason::indefinite_matrix;
+        return outcome;
       }
       ++outcome.restarts;
     }

@@ -113,7 +113,7 @@ class Targeted : public testing::TestWithParam<Target> {
   }
 };
 
-// --- Against the reference -----------------------------------------------------------------------
+// --- Against the reference ---
 
 using AgainstReferenceParameter = std::tuple<Target, std::string, Preconditioner>;
 
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Generated, AgainstReferenceFloat,
                                           testing::Values(Preconditioner::jacobi)),
                          against_reference_name);
 
-// --- Reasons to stop -----------------------------------------------------------------------------
+// --- Reasons to stop ---
 
 class Reasons : public Targeted {};
 
@@ -505,7 +505,7 @@ TEST_P(Reasons, LongRowsAndEmptyRowsTogether) {
 INSTANTIATE_TEST_SUITE_P(Targets, Reasons, testing::ValuesIn(kTargets),
                          [](const auto& parameter) { return target_name(parameter.param); });
 
-// --- The object ----------------------------------------------------------------------------------
+// --- The object ---
 
 TEST(ConjugateGradientObject, RefusesWhatItCannotSolve) {
   const CgOptions cpu = {.device = DeviceKind::cpu};
