@@ -15,7 +15,7 @@ logged() {
     cat "$log"
   elif ((status != 0)); then
     printf -- '--- the end of %s ---\n' "$log"
-    grep -vE '^ +Start +[0-9]+:|^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* (Passed|\*\*\*Skipped) |\(Skipped\)$' "$log" |
+    grep -vE '^ +Start +[0-9]+:|^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*(Passed|\*\*\*Skipped) |\(Skipped\)$' "$log" |
       tail -n 150
     printf -- '--- failed with status %d: %s\n' "$status" "$*"
   fi

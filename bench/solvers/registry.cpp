@@ -16,8 +16,8 @@ std::vector<SolverEntry> make_table() {
 #ifdef RESIDENT_HAS_CUDA
   table.push_back(
       ours("resident", "Resident with its defaults", CachePolicy::all, Recurrence::automatic));
-  table.push_back(
-      ours("resident-classic", "the classic recurrence", CachePolicy::all, Recurrence::classic));
+  table.push_back(ours("resident-single-reduction", "the single-reduction recurrence",
+                       CachePolicy::all, Recurrence::single_reduction));
   for (const CachePolicy policy :
        {CachePolicy::none, CachePolicy::search, CachePolicy::vectors, CachePolicy::matrix}) {
     const std::string policy_name(name(policy));
