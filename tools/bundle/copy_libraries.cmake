@@ -10,7 +10,7 @@ if(missing)
 endif()
 
 foreach(library IN LISTS libraries)
-  if(NOT CUDA_LIBRARIES AND library MATCHES "/lib(cu[a-z]+|nv[a-zA-Z]+)\\.so[^/]*$")
+  if(NOT CUDA_LIBRARIES AND library MATCHES "/lib(cu|nv)[a-zA-Z]+\\.so[^/]*$")
     message(STATUS "Left to the machine: ${library}")
   else()
     # Under the name that the programs ask for, which is usually a link to the file.
