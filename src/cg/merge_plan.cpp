@@ -97,7 +97,11 @@ Residency place(const Wishes& wishes, std::int32_t ring_slots, Budget budget) {
   keep.search = policy != CachePolicy::none;
   if (keep.search) keep.search_tiles = budget.take(extent.tiles, search_bytes);
   if (policy == CachePolicy::vectors || policy == CachePolicy::all) {
-    keep.vector_rows = budget.take(extent.rows, vector_bytes);
+    // A few rows on chip cost every row the question where it is, and do not pay for it.
+    constexpr std::int32_t kSmallestShare = 8;
+    if (budget.holds(extent.rows / kSmallestShare, vector_bytes)) {
+      keep.vector_rows = budget.take(extent.rows, vector_bytes);
+    }
   }
   if (policy == CachePolicy::matrix || policy == CachePolicy::all) {
     keep.matrix_tiles = budget.take(extent.tiles, image_bytes);
