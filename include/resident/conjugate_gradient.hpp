@@ -43,8 +43,8 @@ enum class DeviceKind { automatic, gpu, cpu };
 // automatic: the one that the device runs fastest while keeping classic's iteration counts.
 enum class Recurrence { automatic, classic, single_reduction };
 
-// jacobi: M = diag(A)^-1, one more vector to read an iteration. Skipped where the diagonal is constant
-// (it would change nothing).
+// jacobi: M = diag(A)^-1, one more vector to read an iteration. Skipped where the diagonal is
+// constant (it would change nothing).
 enum class Preconditioner { none, jacobi };
 
 // What the GPU kernel keeps on chip between iterations (Zhang et al., PERKS, ICS 2023, section
