@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "h200-cg.jsonl"
+CPU_RESULTS = ROOT / "bench" / "results" / "xeon-2-threads-cpu.json"
 POLICIES = ["none", "search", "vectors", "matrix"]
 SPEED_SYSTEMS = [
     "poisson2d:32:32", "trefethen:2000", "poisson2d:100:100", "bcsstk17", "G2_circuit",
@@ -71,12 +72,29 @@ def policies(_, runs):
     return table(["kept on chip"] + [f"`{policy}`" for policy in POLICIES] + ["`all`"], rows)
 
 
+def cpu(*_):
+    results = json.loads(CPU_RESULTS.read_text())
+    reads, solves = [], []
+    for run in results["benchmarks"]:
+        name = run["run_name"].split("/")
+        if name[0].startswith("read_"):
+            speed = run["file_MB"] / run["real_time"] * 1e3
+            reads.append([name[0][5:].replace("_", " "), f"{speed:.0f} MB/s"])
+        else:
+            ours = run["real_time"]
+            solves.append([f"CG iteration, {name[1].replace('_', ' ', 1)}", f"{ours:.2f} ms, "
+                           f"Eigen {run['eigen_ms']:.1f} ms: {run['speedup']:.1f} times"])
+    context = results["context"]
+    rows = [[f"reading a 100 MB file, {name}", value] for name, value in reads] + solves
+    return (table([f"{context['processor']}, commit {context['commit']}", "median"], rows))
+
+
 def main():
     readme = ROOT / "README.md"
     old = readme.read_text()
     environment, runs = load()
     new = old
-    for name, make in (("speed", speed), ("policies", policies)):
+    for name, make in (("speed", speed), ("policies", policies), ("cpu", cpu)):
         pattern = rf"(<!-- results:{name} -->\n).*?(<!-- results:end -->)"
         text = make(environment, runs)
         new, count = re.subn(pattern, lambda m: m[1] + text + "\n" + m[2], new, flags=re.S)
