@@ -5,11 +5,13 @@
 namespace resident::bench {
 namespace {
 
+#ifdef RESIDENT_HAS_CUDA
 SolverEntry ours(const std::string& name, const std::string& description, CachePolicy cache,
                  Recurrence recurrence) {
   return {name, description, true,
           [=] { return make_resident(DeviceKind::gpu, cache, recurrence); }};
 }
+#endif
 
 std::vector<SolverEntry> make_table() {
   std::vector<SolverEntry> table;

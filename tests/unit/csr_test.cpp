@@ -4,6 +4,7 @@
 #include <resident/error.hpp>
 #include <resident/families.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
