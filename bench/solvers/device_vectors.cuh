@@ -41,6 +41,7 @@ struct DeviceSystem {
       z = DeviceBuffer<double>(n);
       inverse_diagonal = copy<double>(inverted_diagonal(a));
     }
+    RESIDENT_CUDA_CHECK(cudaDeviceSynchronize());  // copies from pageable memory may lag behind
   }
 
   std::size_t bytes() const {
