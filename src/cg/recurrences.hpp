@@ -23,6 +23,7 @@
 #include <resident/conjugate_gradient.hpp>
 
 #include <cstdint>
+#include <limits>
 
 #include "core/function.hpp"
 
@@ -53,8 +54,8 @@ struct Outcome {
 
 RESIDENT_FUNCTION bool is_finite(double v) { return v - v == 0; }
 
-// Why the inner loop was left.
-enum class Exit { claimed, breakdown, indefinite, not_finite, iteration_limit, requested };
+// Why the inner loop was left; none: it has not run yet.
+enum class Exit { none, claimed, breakdown, indefinite, not_finite, iteration_limit, requested };
 
 // Bookkeeping after a step whose residual norm is known. True if the inner loop must be left.
 template <class Member>
@@ -132,15 +133,13 @@ struct SingleReduction {
 class Restarts {
  public:
   RESIDENT_FUNCTION bool gain(double norm2) {
-    const bool gained = !any_ || norm2 <= 0.25 * last_norm2_;
-    any_ = true;
+    const bool gained = norm2 <= 0.25 * last_norm2_;
     last_norm2_ = norm2;
     return gained;
   }
 
  private:
-  bool any_ = false;
-  double last_norm2_ = 0;
+  double last_norm2_ = std::numeric_limits<double>::infinity();
 };
 
 // The whole solve. Convergence is only said of a residual computed from x; where the recurrence
@@ -165,13 +164,12 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
   const double absolute2 = limits.absolute_tolerance * limits.absolute_tolerance;
   const double threshold2 = relative2 > absolute2 ? relative2 : absolute2;
 
-  Exit exit = Exit::breakdown;
-  bool started = false;
+  Exit exit = Exit::none;
   Restarts claims, breakdowns;
   for (;;) {
     const Sums sums = m.residual();
     outcome.norm2 = sums.norm2;
-    if (!started) m.record(0, sums.norm2);
+    if (exit == Exit::none) m.record(0, sums.norm2);
     if (!is_finite(sums.norm2)) {
       outcome.reason = StopReason::not_finite;
       return outcome;
@@ -180,7 +178,7 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
       outcome.reason = StopReason::converged;
       return outcome;
     }
-    if (started) {
+    if (exit != Exit::none) {
       if (exit == Exit::iteration_limit) {
         outcome.reason = StopReason::iteration_limit;
         return outcome;
@@ -200,7 +198,6 @@ RESIDENT_FUNCTION Outcome solve(Member& m, const Limits& limits) {
       }
       ++outcome.restarts;
     }
-    started = true;
     exit = Recurrence::iterate(m, sums.ru, threshold2, limits, outcome);
     if (exit == Exit::not_finite || exit == Exit::indefinite) {
       outcome.reason =
