@@ -107,7 +107,9 @@ bool time_solution(Solver& solver, const Problem& problem, const CgBenchmarkOpti
   record["solve_ms"] = 1e3 * median(seconds);
   record["iterations"] = solution.iterations;
   record["true_residual"] = residual;
-  record["device_mb"] = 1e-6 * static_cast<double>(solver.device_bytes());
+  if (solver.device_bytes() > 0) {
+    record["device_mb"] = 1e-6 * static_cast<double>(solver.device_bytes());
+  }
   // The recurrence residual of the baselines may be ahead of the true one by rounding.
   return std::isfinite(residual) && residual <= 10 * options.tolerance;
 }

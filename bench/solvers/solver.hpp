@@ -55,7 +55,7 @@ class Solver {
   // Solves with the options of setup().
   virtual Solution solve() = 0;
 
-  // Device memory held after setup() (CPU solvers: 0).
+  // Device memory held after setup(); 0 where it is unknown, or for CPU solvers: not recorded.
   virtual std::size_t device_bytes() const = 0;
 
   // What the solver chose, for the record: an algorithm, a plan.

@@ -1,4 +1,4 @@
-// The public solver: checks, scaling, choice of the device, and reports for people.
+// The public solver: checks, Jacobi's diagonal, choice of the device, and reports for people.
 #include <resident/conjugate_gradient.hpp>
 #include <resident/devices.hpp>
 #include <resident/error.hpp>
